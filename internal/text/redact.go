@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Redacted stands in every output where a secret stood.
+const Redacted = "[redacted]"
+
+// minSecret is the shortest value that is redacted wherever it occurs: shorter
+// ones ("1", "true", "dev") would blank out ordinary words.
+const minSecret = 6
+
+// Redactor removes secrets from text. The zero value knows only the shapes of
+// well-known secrets; Add teaches it values.
+type Redactor struct {
+	values   []string
+	replacer *strings.Replacer
+}
+
+// Add makes every occurrence of the values redacted from now on. Values
+// shorter than six bytes are not taken.
+func (r *Redactor) Add(values ...string) {
+	for _, v := range values {
+		if len(v) >= minSecret && !slices.Contains(r.values, v) {
+			r.values = append(r.values, v)
+		}
+	}
+	// Longest first, so that a secret that contains another goes whole.
+	slices.SortFunc(r.values, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, v := range r.values {
+		pairs = append(pairs, v, Redacted)
+	}
+	r.replacer = strings.NewReplacer(pairs...)
+}
+
+// shapes are secrets that are known by their form. Each keeps its first group.
+var shapes = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`),
+	regexp.MustCompile(`(?i)(\b(?:authorization|proxy-authorization|x-api-key|api-key|cookie|set-cookie)["']?\s*[:=]\s*["']?)[^\s"',;]{6,}`),
+	regexp.MustCompile(`(?i)(\b(?:access_token|refresh_token|id_token|client_secret|api_?key|auth_?token|password|passwd|secret)["']?\s*[:=]\s*["']?)[^\s"'&,;]{6,}`),
+	regexp.MustCompile(`(\b[a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s:@]+:[^/\s@]+@`),
+	regexp.MustCompile(`()\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|sk-[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|ntn_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})\b`),
+	regexp.MustCompile(`()\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`),
+	regexp.MustCompile(`()-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
+}
+
+// String returns s with every known value and shape of a secret replaced.
+func (r *Redactor) String(s string) string {
+	if r != nil && r.replacer != nil {
+		s = r.replacer.Replace(s)
+	}
+	for _, re := range shapes {
+		if re.NumSubexp() > 0 {
+			s = re.ReplaceAllString(s, "${1}"+Redacted)
+		}
+	}
+	return s
+}
+
+var secretName = regexp.MustCompile(`(?i)(token|secret|passw|api_?key|apikey|auth|credential|private|cookie|session|signature|dsn|connection_?string)`)
+
+// SecretName reports whether a header, variable or parameter of this name
+// should be taken to hold a secret.
+func SecretName(name string) bool { return secretName.MatchString(name) }
