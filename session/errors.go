@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mcprove/mcprove/wire"
+)
+
+// RPCError is a JSON-RPC error that answered a request.
+type RPCError struct {
+	Code    int64
+	Message string
+	Data    json.RawMessage
+	Status  int // HTTP status that carried it, zero for other transports
+	Method  string
+}
+
+func (e *RPCError) Error() string {
+	if e.Method == "" {
+		return fmt.Sprintf("error %d: %s", e.Code, e.Message)
+	}
+	return fmt.Sprintf("%s: error %d: %s", e.Method, e.Code, e.Message)
+}
+
+// TimeoutError is a bounded wait that ended without an answer.
+type TimeoutError struct {
+	Method string
+	After  time.Duration
+	Stderr string // the last a process wrote there
+}
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("%s: no answer within %s", e.Method, e.After)
+}
+
+// Timeout makes the error one of net's kind.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// ResultError is a response that cannot be used: no result type we know, no
+// object where one must be.
+type ResultError struct {
+	Method string
+	Detail string
+	Frame  *wire.Frame
+}
+
+func (e *ResultError) Error() string { return e.Method + ": " + e.Detail }
+
+// CursorError ends a listing that would not end by itself.
+type CursorError struct {
+	Method string
+	Cursor string // the cursor that came again, or the last one
+	Pages  int
+	Repeat bool // false: more pages than the limit
+}
+
+func (e *CursorError) Error() string {
+	if e.Repeat {
+		return fmt.Sprintf("%s: cursor %.80q came a second time, after %d pages", e.Method, e.Cursor, e.Pages)
+	}
+	return fmt.Sprintf("%s: more than %d pages", e.Method, e.Pages)
+}
+
+// PageError is a listing that failed on one of its pages.
+type PageError struct {
+	Method string
+	Page   int // from 1
+	Err    error
+}
+
+func (e *PageError) Error() string { return fmt.Sprintf("page %d: %v", e.Page, e.Err) }
+func (e *PageError) Unwrap() error { return e.Err }
+
+// NegotiationError is a session that found no common language.
+type NegotiationError struct {
+	Asked     string
+	Supported []string // what the server named, if it did
+	Attempts  []Attempt
+	Err       error
+}
+
+func (e *NegotiationError) Error() string {
+	s := "no common protocol revision"
+	if e.Asked != "" {
+		s = "the server does not speak " + e.Asked
+	}
+	if len(e.Supported) > 0 {
+		s += "; it names " + strings.Join(e.Supported, ", ")
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+func (e *NegotiationError) Unwrap() error { return e.Err }
+
+// RoundsError ends a multi round-trip request that asked too often.
+type RoundsError struct {
+	Method string
+	Rounds int
+}
+
+func (e *RoundsError) Error() string {
+	return fmt.Sprintf("%s: the server asked for input %d times", e.Method, e.Rounds)
+}
