@@ -46,16 +46,20 @@ type Events struct {
 	limit int
 	buf   []byte
 	start int // of the block in buf
-	scan  int // bytes of the block looked at
-	line  int // start of the current line
-	end   int
+	scan  int // up to here the buffer was looked at
+	end   int // of what was read
 	err   error
 
-	first   bool // no block was read yet: a byte order mark is skipped
-	afterCR bool // the block before ended with a CR
+	lineLen int  // bytes of the current line so far
+	sawCR   bool // the last byte looked at was a CR: an LF belongs to it
+	afterCR bool // the block began in that state
+	top     bool // in the first block: a byte order mark is skipped
+	topLine bool // in its first line
 	lastID  string
-	dropped int64 // bytes of an over-long block forgotten so far
-	lineLen int64 // of the current line, when its start was forgotten
+
+	// Of a block longer than the limit only the head is kept.
+	head    []byte
+	skipped int64
 }
 
 // NewEvents reads from r. A limit of zero means [DefaultLimit]; a block longer
@@ -64,7 +68,7 @@ func NewEvents(r io.Reader, limit int) *Events {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	return &Events{r: r, limit: limit, first: true}
+	return &Events{r: r, limit: limit, top: true, topLine: true}
 }
 
 // LastID is the last event id seen, empty at first.
@@ -75,107 +79,129 @@ func (s *Events) LastID() string { return s.lastID }
 // that was cut off is returned first, with Complete false.
 func (s *Events) Next() (*Event, error) {
 	for {
-		if e := s.block(); e != nil {
-			return e, nil
+		if s.findEnd() {
+			return s.take(true), nil
 		}
 		if s.err != nil {
-			return s.rest()
+			if rest := s.buf[s.start:s.end]; s.head == nil && (len(rest) == 0 || s.afterCR && string(rest) == "\n") {
+				return nil, s.err
+			}
+			return s.take(false), nil
 		}
-		s.fill()
+		if s.end == len(s.buf) {
+			s.room()
+		}
+		n, err := s.r.Read(s.buf[s.end:])
+		s.end += n
+		s.err = err
 	}
 }
 
-// rest returns what stands after the last blank line.
-func (s *Events) rest() (*Event, error) {
-	raw := s.buf[s.start:s.end]
-	if s.dropped == 0 && (len(raw) == 0 || s.afterCR && string(raw) == "\n") {
-		return nil, s.err
-	}
-	e := s.parse(bytes.Clone(raw), false)
-	s.start, s.scan, s.line = s.end, s.end, s.end
-	return e, nil
-}
-
-func (s *Events) fill() {
-	if s.end == len(s.buf) {
-		s.room()
-	}
-	n, err := s.r.Read(s.buf[s.end:])
-	s.end += n
-	s.err = err
-}
-
+// room makes space to read into. All of the buffer has been looked at.
 func (s *Events) room() {
 	held := s.end - s.start
-	if held > s.limit || s.dropped > 0 && held > 2*overlongHead {
-		s.forget()
-		held = s.end - s.start
+	if held+int(s.skipped) > s.limit {
+		if s.head == nil {
+			s.head = bytes.Clone(s.buf[s.start : s.start+min(held, overlongHead)])
+		}
+		s.skipped += int64(held)
+		s.start, held = s.end, 0
 	}
 	buf := s.buf
-	if size := max(4<<10, 2*held); s.start == 0 || held > len(s.buf)/2 {
+	if size := max(4<<10, 2*held); held > len(buf)/2 || len(buf) < size || len(buf) > 1<<20 {
 		buf = make([]byte, size)
 	}
 	copy(buf, s.buf[s.start:s.end])
-	s.scan, s.line, s.end, s.start, s.buf = s.scan-s.start, s.line-s.start, held, 0, buf
+	s.buf, s.start, s.scan, s.end = buf, 0, held, held
 }
 
-// forget drops the middle of an over-long block: its head and its last byte
-// stay, for evidence and for the end of the line.
-func (s *Events) forget() {
-	head := s.start + min(overlongHead, s.end-s.start)
-	if gone := s.end - 1 - head; gone > 0 {
-		s.buf[head] = s.buf[s.end-1]
-		s.dropped += int64(gone)
-		if s.line < s.end-1 {
-			// The line began before the cut: it is not blank.
-			s.lineLen = 1
-			s.line = head
-		} else {
-			s.line -= gone
-		}
-		s.end = head + 1
-		s.scan = min(s.scan-gone, s.end)
-		s.scan = max(s.scan, head)
-	}
-}
-
-// block looks for the end of the current block in the buffer.
-func (s *Events) block() *Event {
+// findEnd looks on for the blank line that ends the block; after it, scan is
+// behind that line.
+func (s *Events) findEnd() bool {
 	for s.scan < s.end {
-		rest := s.buf[s.scan:s.end]
-		i := lineEnd(rest)
+		if s.sawCR {
+			if s.sawCR = false; s.buf[s.scan] == '\n' {
+				s.scan++
+				continue
+			}
+		}
+		i := lineEnd(s.buf[s.scan:s.end])
 		if i < 0 {
+			s.lineLen += s.end - s.scan
 			s.scan = s.end
-			return nil
+			return false
 		}
-		at := s.scan + i
-		leading := s.afterCR && at == s.start && s.dropped == 0 && s.buf[at] == '\n'
-		blank := at == s.line && s.lineLen == 0 && !leading
-		next := at + 1
-		if s.buf[at] == '\r' {
-			if next == s.end && !blank && s.err == nil {
-				// Only the next byte tells CR from CRLF. It decides nothing
-				// but where the following line starts, so waiting is safe.
-				s.scan = at
-				return nil
-			}
-			if next < s.end && s.buf[next] == '\n' {
-				next++
+		s.lineLen += i
+		s.scan += i + 1
+		if s.buf[s.scan-1] == '\r' {
+			if s.sawCR = true; s.scan < s.end && s.buf[s.scan] == '\n' {
+				s.scan++
+				s.sawCR = false
 			}
 		}
-		if s.first && s.line == 0 && at == len(bom) && bytes.HasPrefix(s.buf, bom) {
-			blank = true
+		blank := s.lineLen == 0 || s.topLine && s.lineLen == len(bom) && bytes.HasPrefix(s.buf[s.start:], bom)
+		s.lineLen, s.topLine = 0, false
+		if blank {
+			return true
 		}
-		s.scan, s.line, s.lineLen = next, next, 0
-		if !blank {
-			continue
-		}
-		e := s.parse(bytes.Clone(s.buf[s.start:next]), true)
-		s.afterCR = s.buf[next-1] == '\r'
-		s.start = next
-		return e
 	}
-	return nil
+	return false
+}
+
+// take returns the block that ends at scan.
+func (s *Events) take(complete bool) *Event {
+	e := &Event{Retry: -1, Complete: complete}
+	size := s.skipped + int64(s.scan-s.start)
+	switch {
+	case s.head != nil:
+		e.Raw = s.head
+	case size > int64(s.limit):
+		e.Raw = bytes.Clone(s.buf[s.start : s.start+min(s.scan-s.start, overlongHead)])
+	default:
+		e.Raw = bytes.Clone(s.buf[s.start:s.scan])
+		s.fields(e)
+	}
+	if size > int64(s.limit) {
+		e.Faults = addFault(e.Faults, Fault{Code: FaultTooLong, Offset: int64(len(e.Raw)),
+			Detail: fmt.Sprintf("an event of %d bytes, longer than %d", size, s.limit)})
+	}
+	if !complete {
+		e.Faults = addFault(e.Faults, Fault{Code: FaultUnfinished, Offset: int64(len(e.Raw)),
+			Detail: "the stream ended inside the event"})
+	} else if e.HasID {
+		s.lastID = e.ID
+	}
+	e.LastID = s.lastID
+	s.start, s.head, s.skipped = s.scan, nil, 0
+	s.afterCR, s.top = s.sawCR, false
+	return e
+}
+
+// fields reads the lines of the event's bytes.
+func (s *Events) fields(e *Event) {
+	raw, off := e.Raw, 0
+	if s.top && bytes.HasPrefix(raw, bom) {
+		e.Faults = addFault(e.Faults, Fault{Code: FaultBOM, Detail: "byte order mark before the stream"})
+		off = len(bom)
+	}
+	if s.afterCR && len(raw) > 0 && raw[0] == '\n' {
+		off = 1
+	}
+	dataLines := 0
+	for off < len(raw) {
+		line := raw[off:]
+		i := lineEnd(line)
+		if i < 0 {
+			// Without its end the content of the line is unknown.
+			return
+		}
+		if line = line[:i]; len(line) > 0 {
+			dataLines = field(e, line, int64(off), dataLines)
+		}
+		if off += i + 1; raw[off-1] == '\r' && off < len(raw) && raw[off] == '\n' {
+			off++
+		}
+	}
 }
 
 // lineEnd returns the index of the first CR or LF, -1 when there is none.
@@ -190,55 +216,8 @@ func lineEnd(b []byte) int {
 	return lf
 }
 
-// parse reads the fields of one block.
-func (s *Events) parse(raw []byte, complete bool) *Event {
-	e := &Event{Raw: raw, Retry: -1, Complete: complete}
-	if s.dropped > 0 {
-		e.Faults = addFault(e.Faults, Fault{Code: FaultTooLong, Offset: int64(len(raw)),
-			Detail: fmt.Sprintf("an event of %d bytes, longer than %d", int64(len(raw))+s.dropped, s.limit)})
-		s.dropped, s.first, e.LastID = 0, false, s.lastID
-		return e
-	}
-	off := 0
-	if s.first && bytes.HasPrefix(raw, bom) {
-		e.Faults = addFault(e.Faults, Fault{Code: FaultBOM, Detail: "byte order mark before the stream"})
-		off = len(bom)
-	}
-	s.first = false
-	if s.afterCR && len(raw) > 0 && raw[0] == '\n' {
-		off = 1
-	}
-	lines := 0
-	for off < len(raw) {
-		line := raw[off:]
-		next := len(raw)
-		if i := lineEnd(line); i >= 0 {
-			next = off + i + 1
-			if raw[next-1] == '\r' && next < len(raw) && raw[next] == '\n' {
-				next++
-			}
-			line = line[:i]
-		} else if !complete {
-			// Without its end the line's content is unknown.
-			break
-		}
-		if len(line) > 0 {
-			lines = s.field(e, line, int64(off), lines)
-		}
-		off = next
-	}
-	if !complete {
-		e.Faults = addFault(e.Faults, Fault{Code: FaultUnfinished, Offset: int64(len(raw)),
-			Detail: "the stream ended inside the event"})
-	} else if e.HasID {
-		s.lastID = e.ID
-	}
-	e.LastID = s.lastID
-	return e
-}
-
 // field interprets one line and returns the number of data lines so far.
-func (s *Events) field(e *Event, line []byte, off int64, dataLines int) int {
+func field(e *Event, line []byte, off int64, dataLines int) int {
 	name, value, colon := bytes.Cut(line, []byte{':'})
 	if colon {
 		value = bytes.TrimPrefix(value, []byte{' '})

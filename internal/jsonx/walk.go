@@ -23,7 +23,7 @@ var ErrDepth = errors.New("exceeded max depth")
 type Token struct {
 	Kind   Kind
 	Name   bool  // a member name
-	Raw    Raw   // valid until the visit returns; only strings and numbers have it
+	Raw    Raw   // valid until the visit returns; brackets have none
 	Offset int64 // of the first byte in the text
 	dec    *jsontext.Decoder
 }
@@ -39,7 +39,7 @@ func Walk(raw []byte, visit func(Token) error) error {
 		kind := Kind(dec.PeekKind())
 		t := Token{Kind: kind, dec: dec}
 		switch kind {
-		case String, Number:
+		case String, Number, Null, True, False:
 			// In an object the next string is a name when an even number
 			// of values was read.
 			in, n := dec.StackIndex(dec.StackDepth())
