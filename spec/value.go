@@ -116,8 +116,9 @@ func ResultTypes(r Revision) []string {
 	return []string{ResultComplete, ResultInputRequired}
 }
 
-// BatchRange is where a JSON-RPC batch is a legal message.
-var BatchRange = only(Rev20250326)
+// BatchAllowed reports whether a JSON-RPC batch is a legal message
+// (2025-03-26/basic#batching).
+func BatchAllowed(r Revision) bool { return only(Rev20250326).Contains(r) }
 
 // clip shortens foreign text for a message.
 func clip(s string) string {
