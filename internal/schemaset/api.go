@@ -191,7 +191,7 @@ type Context struct {
 	// ReaderLoss: a declared field vanished or became universal though the set
 	// of values did not grow.
 	ReaderLoss bool
-	Branch string // pointer of the union branch the place is in, if any
+	Branch     string // pointer of the union branch the place is in, if any
 }
 
 // Parse reads a schema document. It always returns a schema: parts that cannot
