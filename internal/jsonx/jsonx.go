@@ -178,27 +178,34 @@ func Members(raw []byte, mode Mode) ([]Member, error) {
 
 // Elements returns the elements of the array in raw, sharing its bytes.
 func Elements(raw []byte, mode Mode) ([]Raw, error) {
+	es, _, err := elements(raw, mode)
+	return es, err
+}
+
+func elements(raw []byte, mode Mode) ([]Raw, []int64, error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), mode.options()...)
 	tok, err := dec.ReadToken()
 	if err != nil {
-		return nil, syntaxError(err)
+		return nil, nil, syntaxError(err)
 	}
 	if tok.Kind() != '[' {
-		return nil, &SyntaxError{Err: fmt.Errorf("expected an array, found %s", KindOf(raw).Name())}
+		return nil, nil, &SyntaxError{Err: fmt.Errorf("expected an array, found %s", KindOf(raw).Name())}
 	}
 	var es []Raw
+	var at []int64
 	for dec.PeekKind() != ']' {
 		v, err := dec.ReadValue()
 		if err != nil {
-			return es, syntaxError(err)
+			return es, at, syntaxError(err)
 		}
 		end := dec.InputOffset()
-		es = append(es, raw[end-int64(len(v)):end:end])
+		off := end - int64(len(v))
+		es, at = append(es, raw[off:end:end]), append(at, off)
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return es, syntaxError(err)
+		return es, at, syntaxError(err)
 	}
-	return es, trailing(dec, raw)
+	return es, at, trailing(dec, raw)
 }
 
 // Text returns the string in raw; ok is false when raw is not a string.

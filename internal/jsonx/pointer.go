@@ -38,42 +38,48 @@ var ErrNotFound = errors.New("no value there")
 
 // Lookup returns the value that an RFC 6901 pointer reaches in raw.
 func Lookup(raw []byte, pointer string) (Raw, error) {
+	v, _, err := Locate(raw, pointer)
+	return v, err
+}
+
+// Locate is Lookup that also returns the byte offset of the value in raw.
+func Locate(raw []byte, pointer string) (Raw, int64, error) {
 	ts, err := Tokens(pointer)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	v := Raw(raw)
+	v, at := Raw(raw), int64(0)
 	for _, t := range ts {
 		switch KindOf(v) {
 		case Object:
 			ms, err := Members(v, Strict)
 			if err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			v = nil
 			for _, m := range ms {
 				if m.Name == t {
-					v = m.Value
+					v, at = m.Value, at+m.Offset
 				}
 			}
 		case Array:
-			es, err := Elements(v, Strict)
+			es, offs, err := elements(v, Strict)
 			if err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			i, err := strconv.Atoi(t)
 			if err != nil || i < 0 || i >= len(es) || t != strconv.Itoa(i) {
-				return nil, ErrNotFound
+				return nil, 0, ErrNotFound
 			}
-			v = es[i]
+			v, at = es[i], at+offs[i]
 		default:
 			v = nil
 		}
 		if v == nil {
-			return nil, ErrNotFound
+			return nil, 0, ErrNotFound
 		}
 	}
-	return v, nil
+	return v, at, nil
 }
 
 // Position returns the 1-based line and column (in bytes) of an offset.
