@@ -85,6 +85,15 @@ type Outgoing struct {
 	Bare bool
 	// Terminator replaces the LF of a stdio line when it is not nil.
 	Terminator []byte
+	// Tag comes back in every event of the channel that this opens over HTTP.
+	Tag any
+}
+
+// Sent is what was handed to the carrier.
+type Sent struct {
+	Channel Channel
+	Frame   *wire.Frame // nil when no JSON-RPC text was sent
+	Head    *wire.Head  // of the HTTP request, nil over stdio
 }
 
 // Conn moves frames. Send, CloseChannel and Close may be called from any
@@ -93,9 +102,10 @@ type Outgoing struct {
 // longer read from.
 type Conn interface {
 	Kind() Kind
-	// Send writes one frame and returns the channel its answer comes on. The
-	// context bounds connecting and writing only. An error is of type *Error.
-	Send(ctx context.Context, out Outgoing) (Channel, error)
+	// Send writes one frame and says on which channel its answer comes, which
+	// may arrive before Send returns. The context bounds connecting and writing
+	// only. An error is of type *Error; what was to be sent is returned with it.
+	Send(ctx context.Context, out Outgoing) (Sent, error)
 	// Receive returns the next event. After EventLost every call returns
 	// io.EOF. It returns the context's error when that ends first.
 	Receive(ctx context.Context) (Event, error)
@@ -109,20 +119,17 @@ type Conn interface {
 	Close(ctx context.Context) error
 }
 
-// Listener is a Conn that can open the standing GET stream of Streamable HTTP.
-type Listener interface {
-	Listen(ctx context.Context, header []wire.HeaderField) (Channel, error)
-}
-
-// Requester is a Conn that can send any HTTP request to the target's endpoint.
+// Requester is a Conn that can send any HTTP request to the target's endpoint:
+// GET for the standing stream, DELETE for the end of a session. The response
+// is read as that of a POST.
 type Requester interface {
-	Request(ctx context.Context, r Request) (Channel, error)
+	Request(ctx context.Context, r Request) (Sent, error)
 }
 
 // RawRequester is a Conn that can write any bytes to a fresh connection to the
 // target's host and read one HTTP response: for illegal requests.
 type RawRequester interface {
-	RequestBytes(ctx context.Context, request []byte) (Channel, error)
+	RequestBytes(ctx context.Context, request []byte, tag any) (Sent, error)
 }
 
 // Request is one HTTP request to the target's endpoint.
@@ -134,6 +141,7 @@ type Request struct {
 	Header []wire.HeaderField // as in Outgoing
 	Bare   bool               // as in Outgoing
 	Body   []byte             // nil sends no body and no Content-Length
+	Tag    any                // as in Outgoing
 }
 
 // Exit says how a server's process ended.
@@ -175,6 +183,7 @@ const (
 type Event struct {
 	Kind    EventKind
 	Channel Channel
+	Tag     any         // of the request that opened the channel
 	Frame   *wire.Frame // EventFrame
 	Head    *wire.Head  // EventHead, and every later event of its channel
 	// Body is at most the first 64 KiB of a body; BodySize is the number of

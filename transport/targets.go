@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcprove/mcprove/wire"
@@ -61,12 +62,14 @@ type Handler struct {
 }
 
 // Pipe is a target over a pair of streams that exist already, in the framing
-// of stdio. It opens once. Close closes W and, when it is an io.Closer, R.
+// of stdio. It opens once. Close closes both.
 type Pipe struct {
-	R    io.Reader
+	R    io.ReadCloser
 	W    io.WriteCloser
 	Name string // describes the target; empty means "pipe"
 	// Server makes this the server's side: what arrives has the direction
 	// ToServer.
 	Server bool
+
+	opened atomic.Bool
 }
