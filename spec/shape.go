@@ -85,7 +85,7 @@ var (
 	open     = &shape{form: formObject}
 	uri      = &shape{form: formString, format: formatURI}
 	template = &shape{form: formString, format: formatURITemplate}
-	base64   = &shape{form: formString, format: formatBase64}
+	binary   = &shape{form: formString, format: formatBase64}
 	natural  = &shape{form: formInteger, low: true}
 	ratio    = &shape{form: formNumber, low: true, high: true}
 	texts    = list(str)
