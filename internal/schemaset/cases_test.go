@@ -28,18 +28,18 @@ func loadCases(t testing.TB) []testCase {
 	return cs
 }
 
-func TestSmoke(t *testing.T) {
+func TestCasesDump(t *testing.T) {
 	for _, c := range loadCases(t) {
 		for _, key := range []string{"inputSchema", "outputSchema"} {
 			b, a := c.Before.Tools[0][key], c.After.Tools[0][key]
 			if b == nil || a == nil || string(a) == string(b) {
 				continue
 			}
-			o, p1 := Parse(b, ParseOptions{})
-			n, p2 := Parse(a, ParseOptions{})
-			r := Compare(o, n, Budget{})
-			t.Log(c.Title, c.Worst, r.Relation, string(r.Lost.Value), "|", string(r.Gained.Value), r.Lost.Reason, r.Gained.Reason, p1, p2, r.Lost.Steps)
+			x := Explain(mustParse(t, b), mustParse(t, a), Options{})
+			t.Log("##", c.Title, c.Worst, x.Root.Relation, x.LostUnexplained, x.GainedUnexplained, x.DeclaredLost.Verdict)
+			for _, d := range x.Deltas {
+				t.Logf("      %s %s ch=%d path=%s %s->%s b=%s a=%s -%s +%s L=%d:%s G=%d:%s %+v", d.Facet, d.Name, d.Change, d.Path, d.OldPtr, d.NewPtr, d.Before, d.After, d.Removed, d.Added, d.Lost.Verdict, d.Lost.Value, d.Gained.Verdict, d.Gained.Value, d.Also)
+			}
 		}
 	}
-	t.Log(SelfCheckFailures())
 }
