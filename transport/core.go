@@ -92,6 +92,11 @@ func weight(e Event) int {
 }
 
 func (q *queue) push(e Event) {
+	select {
+	case <-q.closed:
+		return
+	default:
+	}
 	w := weight(e)
 	for !q.reserve(w) {
 		select {

@@ -96,7 +96,8 @@ type answer struct {
 	cancel context.CancelFunc
 	wrote  chan struct{} // closed when the head is final
 
-	header http.Header // the handler's, until the head is sent
+	header http.Header // the handler's to change at any time
+	final  http.Header // as it was when the status was written
 	status int
 
 	mu      sync.Mutex
@@ -136,8 +137,7 @@ func (w *answer) WriteHeader(status int) {
 		return
 	}
 	w.status = status
-	// What the handler puts into the header from now on is not sent.
-	w.header = w.Header().Clone()
+	w.final = w.Header().Clone()
 }
 
 func (w *answer) Write(b []byte) (int, error) {
@@ -202,10 +202,7 @@ func (w *answer) sendHead(length int) {
 	if w.head != nil {
 		return
 	}
-	h := w.header
-	if h == nil {
-		h = http.Header{}
-	}
+	h := w.final
 	if _, ok := h["Content-Type"]; !ok && len(w.held) > 0 {
 		h.Set("Content-Type", http.DetectContentType(w.held))
 	}
