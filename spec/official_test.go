@@ -195,7 +195,7 @@ func (g *gen) objectFromSchema(defs map[string]any, m map[string]any) any {
 			o[k] = g.fromSchema(defs, props[k])
 		}
 	}
-	if rest, ok := m["additionalProperties"].(map[string]any); ok {
+	if rest, ok := m["additionalProperties"].(map[string]any); ok && g.depth <= 2*g.reach {
 		for range 1 + g.IntN(2) {
 			if k := pick(g, g.names); o[k] == nil && props[k] == nil {
 				o[k] = g.fromSchema(defs, rest)

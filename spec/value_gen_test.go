@@ -80,10 +80,11 @@ type gen struct {
 	words []string // strings worth trying
 	full  bool     // every optional member near the root is present
 	depth int
+	reach int // how many levels are near the root
 }
 
 func newGen(seed uint64) *gen {
-	return &gen{Rand: rand.New(rand.NewPCG(seed, 2026)), names: []string{"x", "_meta"}, words: []string{"a", ""}}
+	return &gen{Rand: rand.New(rand.NewPCG(seed, 2026)), names: []string{"x", "_meta"}, words: []string{"a", ""}, reach: 3}
 }
 
 func pick[T any](g *gen, s []T) T { return s[g.IntN(len(s))] }
@@ -92,9 +93,9 @@ func pick[T any](g *gen, s []T) T { return s[g.IntN(len(s))] }
 // taken, or values would grow without bound.
 func (g *gen) include() bool {
 	switch {
-	case g.depth <= 3:
+	case g.depth <= g.reach:
 		return g.full || g.IntN(2) > 0
-	case g.depth <= 6:
+	case g.depth <= 2*g.reach:
 		return g.IntN(4) == 0
 	}
 	return false
