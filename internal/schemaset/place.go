@@ -9,7 +9,7 @@ func (x *explainer) place(ov, nv *view, at spot, v *visit) {
 	x.annotations(ov.nodes, nv.nodes, at)
 	base := Delta{Place: Place{OldPtr: ov.ptr(), NewPtr: nv.ptr()}, HasOld: true, HasNew: true}
 	base.OldKinds, base.NewKinds = ov.km.names(), nv.km.names()
-	base.OldUntyped, base.NewUntyped = ov.km == kAll, nv.km == kAll
+	base.OldUntyped, base.NewUntyped = ov.untyped(), nv.untyped()
 	if ov.km == 0 || nv.km == 0 {
 		if ov.km != nv.km {
 			d := base
@@ -48,6 +48,18 @@ func (x *explainer) place(ov, nv *view, at spot, v *visit) {
 		}
 	}
 	x.overlap(ov, nv, base, at, v, from)
+	x.whole(ov, nv, base, at, v, from)
+}
+
+// whole blames the place as a whole where branches or conditions differ and none
+// of them alone explains it.
+func (x *explainer) whole(ov, nv *view, base Delta, at spot, v *visit, from int) {
+	if len(x.set) > from || !ov.intricate() && !nv.intricate() || x.s.goalKey(ov.nodes, nil) == x.s.goalKey(nv.nodes, nil) {
+		return
+	}
+	d := base
+	d.Facet = FacetBranch
+	x.propose(d, at, v, all(nv.nodes), all(ov.nodes))
 }
 
 // all conjoins nodes.

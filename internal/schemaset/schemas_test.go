@@ -85,7 +85,7 @@ func realSchemas(t testing.TB) [][]byte {
 func realPairs(t testing.TB) [][2][]byte {
 	shared := os.Getenv("MCPROVE_SHARED")
 	if shared == "" {
-		t.Skip("MCPROVE_SHARED is unset: real listings are not at hand")
+		t.Skip("MCPROVE_SHARED is unset: no real listings at hand")
 	}
 	olds, err := filepath.Glob(filepath.Join(shared, "servers", "pairs", "*-old.json"))
 	if err != nil || len(olds) == 0 {

@@ -24,6 +24,13 @@ func (l *loader) settle() {
 
 // desugar replaces keywords by a simpler form of exactly the same set.
 func desugar(n *node) {
+	if m := n.not; m != nil && m.not != nil {
+		inner := *m
+		inner.not = nil
+		if inner.trivial() { // not not A is A
+			n.not, n.allOf = nil, append(n.allOf, m.not)
+		}
+	}
 	if n.enum == nil {
 		for _, list := range []*[]*node{&n.anyOf, &n.oneOf} {
 			if set := unionOfValues(*list, list == &n.oneOf); set != nil && n.enum == nil {

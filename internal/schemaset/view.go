@@ -65,6 +65,19 @@ func (v *view) ptr() string {
 	return ""
 }
 
+// untyped reports that the view admits all kinds, and by its form.
+func (v *view) untyped() bool { return v.km == kAll && !v.intricate() && v.enum() == nil }
+
+// intricate reports branches or conditions.
+func (v *view) intricate() bool {
+	for _, n := range v.nodes {
+		if len(n.anyOf) > 1 || len(n.oneOf) > 1 || n.not != nil || n.cond != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // enum returns the values that all lists of the view share, nil without a list.
 func (v *view) enum() *valueSet {
 	var set *valueSet
@@ -108,66 +121,60 @@ type option struct {
 // maxOptions bounds how far unions are multiplied out.
 const maxOptions = 80
 
-// options multiplies out the unions of the view; ok is false beyond the limit.
+// choice is a union keyword of one node.
+type choice struct {
+	n   *node
+	one bool
+}
+
+// options multiplies out the unions of the view, also those inside branches; ok
+// is false beyond the limit.
 func (v *view) options() (out []option, ok bool) {
-	picks := [][]*node{nil}
-	for _, u := range v.unions {
-		for _, list := range [...][]*node{u.anyOf, u.oneOf} {
-			if len(list) < 2 {
-				continue
-			}
-			var next [][]*node
-			for _, p := range picks {
-				for _, b := range list {
-					next = append(next, append(slices.Clip(p), b))
+	type state struct {
+		view *view
+		own  []*node
+		done []choice
+	}
+	work := []state{{view: v}}
+	for len(work) > 0 {
+		st := work[0]
+		work = work[1:]
+		at, list := st.view.nextUnion(st.done)
+		if list == nil {
+			if st.view.km != 0 || st.own == nil {
+				o := option{view: st.view, own: st.own}
+				for _, b := range st.own {
+					if b.ref != nil {
+						o.named = b.ref.ptr[strings.LastIndexByte(b.ref.ptr, '/')+1:]
+					}
 				}
+				out = append(out, o)
 			}
-			if picks = next; len(picks) > maxOptions {
-				return nil, false
-			}
-		}
-	}
-	if len(picks) == 1 && picks[0] == nil {
-		return []option{{view: v}}, true
-	}
-	for _, p := range picks {
-		o := option{view: look(append(slices.Clone(v.nodes), p...)), own: p}
-		if o.view.km == 0 {
 			continue
 		}
-		if len(o.view.unions) > len(v.unions) {
-			inner, fits := o.nested(v)
-			if !fits || len(out)+len(inner) > maxOptions {
-				return nil, false
-			}
-			out = append(out, inner...)
-			continue
+		if len(work)+len(out)+len(list) > maxOptions || len(st.view.nodes) > 2_000 {
+			return nil, false
 		}
-		for _, b := range p {
-			if b.ref != nil {
-				o.named = b.ref.ptr[strings.LastIndexByte(b.ref.ptr, '/')+1:]
+		for _, b := range list {
+			next := state{view: look(append(slices.Clip(st.view.nodes), b)), own: append(slices.Clip(st.own), b), done: append(slices.Clip(st.done), at)}
+			if next.view.km != 0 {
+				work = append(work, next)
 			}
 		}
-		out = append(out, o)
 	}
 	return out, true
 }
 
-// nested multiplies out unions that stand inside a branch.
-func (o option) nested(outer *view) ([]option, bool) {
-	inner := *o.view
-	inner.unions = slices.DeleteFunc(slices.Clone(o.view.unions), func(n *node) bool { return slices.Contains(outer.unions, n) })
-	if len(inner.nodes) > 400 {
-		return nil, false
+func (v *view) nextUnion(done []choice) (choice, []*node) {
+	for _, u := range v.unions {
+		if c := (choice{u, false}); len(u.anyOf) > 1 && !slices.Contains(done, c) {
+			return c, u.anyOf
+		}
+		if c := (choice{u, true}); len(u.oneOf) > 1 && !slices.Contains(done, c) {
+			return c, u.oneOf
+		}
 	}
-	opts, ok := inner.options()
-	if !ok {
-		return nil, false
-	}
-	for i := range opts {
-		opts[i].own = append(slices.Clone(o.own), opts[i].own...)
-	}
-	return opts, true
+	return choice{}, nil
 }
 
 // tags are the members of an object whose one value tells the branch.
