@@ -44,7 +44,11 @@ func (r *schemaReader) objects() {
 	}
 	for _, pp := range r.byName("patternProperties") {
 		at := r.at("patternProperties", pp.name)
-		p.patterns = append(p.patterns, patternProperty{r.pattern(pp.name, at), pp.node})
+		pat := r.pattern(pp.name, at)
+		if pat.broken {
+			r.hide("a pattern is no regular expression")
+		}
+		p.patterns = append(p.patterns, patternProperty{pat, pp.node})
 	}
 	p.extra = r.sub("additionalProperties")
 	if r.sc.dialect >= Draft6 {

@@ -197,6 +197,9 @@ var respellings = []mutation{
 		if s["type"] != "string" || len(list(s, "enum")) == 0 {
 			return false
 		}
+		if slices.Contains(list(s, "enum"), nil) {
+			return false
+		}
 		s["enum"] = append(slices.Clone(list(s, "enum")), nil)
 		return true
 	}},
@@ -272,7 +275,7 @@ var wideners = []mutation{
 		if len(l) == 0 {
 			return false
 		}
-		s["enum"] = append(slices.Clone(l), "added")
+		s["enum"] = append(slices.Clone(l), "added"+strconv.Itoa(len(l)))
 		return true
 	}},
 	{"relax a bound", func(m *mutant, s object) bool {
