@@ -80,19 +80,29 @@ func delimiter(c byte) bool {
 	return false
 }
 
-// stringEnd returns the index after the closing quote of the string at i.
+// stringEnd returns the index after the closing quote of the string at i. Each
+// quote is looked for once: starting afresh behind every escape would take time
+// in the square of the length.
 func stringEnd(text []byte, i int) (end int, escaped bool) {
-	for j := i + 1; ; {
-		n := bytes.IndexByte(text[j:], '"')
-		if n < 0 {
-			return len(text), escaped
-		}
-		part := text[j : j+n]
-		back := bytes.IndexByte(part, '\\')
+	from := i + 1
+	quote := indexFrom(text, from, '"')
+	for {
+		back := bytes.IndexByte(text[from:quote], '\\')
 		if back < 0 {
-			return j + n + 1, escaped
+			return min(quote+1, len(text)), escaped
 		}
 		escaped = true
-		j += back + 2
+		from += back + 2
+		if from > quote {
+			quote = indexFrom(text, from, '"')
+		}
 	}
+}
+
+// indexFrom returns the index of c at or after from, or the length.
+func indexFrom(text []byte, from int, c byte) int {
+	if n := bytes.IndexByte(text[from:], c); n >= 0 {
+		return from + n
+	}
+	return len(text)
 }
