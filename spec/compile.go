@@ -180,7 +180,7 @@ func (c *compiler) build(n *node, s *shape) {
 	case formNull:
 		n.kinds, n.label = kNull, "null"
 	case formAll:
-		n.kinds = kAll
+		n.kinds, n.label = kAll, "object"
 		for _, m := range s.members {
 			if child := c.node(m.shape); m.in.Contains(c.r) && child != nil {
 				n.members = append(n.members, child)

@@ -148,7 +148,7 @@ func (s *headerScan) annotation(schema, value int32, pointer string, path []stri
 		fault(NotReachable, "only properties keywords may lead to an annotated property")
 	case name == "":
 		fault(EmptyName, "the annotation must not be empty")
-	case !token(name):
+	case !fieldToken(name):
 		fault(NotToken, strconv.Quote(clip(name))+" is no HTTP field name token")
 	case !primitive:
 		fault(NotPrimitive, "an annotated property must have type string, integer or boolean, found "+typ)
@@ -183,8 +183,8 @@ func (s *headerScan) primitive(schema int32) (typ string, ok bool) {
 	return types[0], slices.Contains([]string{"string", "integer", "boolean"}, types[0])
 }
 
-// token reports whether s is one or more tchar of RFC 9110 section 5.6.2.
-func token(s string) bool {
+// fieldToken reports whether s is one or more tchar of RFC 9110 section 5.6.2.
+func fieldToken(s string) bool {
 	for i := range len(s) {
 		if !alnum(s[i]) && strings.IndexByte("!#$%&'*+-.^_`|~", s[i]) < 0 {
 			return false
