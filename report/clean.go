@@ -17,18 +17,16 @@ import (
 type cleaner struct {
 	redactor *text.Redactor
 	known    map[string]string
+	bytes    int // in known
 }
 
 func newCleaner(r *text.Redactor) *cleaner {
 	return &cleaner{redactor: r, known: map[string]string{}}
 }
 
-// maxKnown bounds what a cleaner remembers: ids, kinds and reasons come again,
-// long values do not.
-const (
-	maxKnown    = 4_096
-	maxKnownLen = 256
-)
+// maxKnown bounds, in bytes, what a cleaner remembers. Most texts come again:
+// ids, names, reasons, and one change in thirty tools.
+const maxKnown = 16 << 20
 
 // unquote undoes one level of the quoting that a value gets in a message, a
 // JSON text or a shell command.
@@ -51,7 +49,7 @@ func (c *cleaner) text(s string) string {
 			out = below
 		}
 	}
-	if len(s) <= maxKnownLen && len(c.known) < maxKnown {
+	if c.bytes += len(s) + len(out); c.bytes < maxKnown {
 		c.known[s] = out
 	}
 	return out

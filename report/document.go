@@ -72,10 +72,11 @@ func (g *group) worst() rule.Status {
 }
 
 // sections sorts the findings for a reader: the groups with what hurts most
-// first, then what was accepted, what was not judged, and what passed.
+// first, then what could not be judged, what was accepted, what was skipped,
+// and what passed.
 type sections struct {
-	groups                    []*group
-	accepted, skipped, passed []*finding
+	groups                            []*group
+	errors, accepted, skipped, passed []*finding
 }
 
 func (d *document) sections() sections {
@@ -87,6 +88,8 @@ func (d *document) sections() sections {
 		switch {
 		case accepted:
 			s.accepted = append(s.accepted, f)
+		case f.Status == rule.Error:
+			s.errors = append(s.errors, f)
 		case f.Status == rule.Skip:
 			s.skipped = append(s.skipped, f)
 		case f.Status == rule.Pass:
@@ -115,7 +118,7 @@ func (d *document) sections() sections {
 	return s
 }
 
-var plural = map[rule.Status]string{rule.Error: "errors", rule.Fail: "failures", rule.Warn: "warnings", rule.Note: "notes"}
+var plural = map[rule.Status]string{rule.Fail: "failures", rule.Warn: "warnings", rule.Note: "notes"}
 
 // summary is the line that ends a report: "14 tools compared: 2 breaking, 1 routing".
 func (d *document) summary() string {

@@ -80,7 +80,7 @@ func (f *finding) annotationText() string {
 func annotation(level, file string, at int, heading, message string) string {
 	var ps []string
 	if file != "" {
-		ps = append(ps, "file="+text.GitHubProperty(file))
+		ps = append(ps, "file="+text.GitHubProperty(line(file)))
 		if at > 0 {
 			ps = append(ps, fmt.Sprintf("line=%d", at))
 		}

@@ -35,7 +35,7 @@ const marker = "<!-- mcprove -->\n"
 func renderMarkdown(d *document) ([]byte, error)    { return markdown(d, maxComment), nil }
 func renderStepSummary(d *document) ([]byte, error) { return markdown(d, maxStepSummary), nil }
 
-var outcomeMark = map[string]string{Passed: "✅", Failed: "❌", Incomplete: "⚠️"}
+var outcomeMark = map[string]string{Passed: "✅", Failed: "❌", Incomplete: "⚠"}
 
 // loosen keeps GitHub from making links of addresses and numbers in text that
 // has been escaped already; a word joiner is not seen.
@@ -93,11 +93,12 @@ func markdown(d *document, limit int) []byte {
 	for _, g := range s.groups {
 		section(title1(g.name), g.findings, entryMarkdown)
 	}
+	section("Could not be judged", s.errors, entryMarkdown)
 	section("Accepted", s.accepted, func(f *finding) string {
 		reason, _ := f.accepted()
 		return entryHead(f) + ": " + md(reason, maxInline) + "\n"
 	})
-	section("Not judged", s.skipped, func(f *finding) string {
+	section("Skipped", s.skipped, func(f *finding) string {
 		return entryHead(f) + ": " + md(cmp.Or(f.Reason, "no reason given"), maxInline) + "\n"
 	})
 	if d.options.Verbose {
@@ -111,9 +112,9 @@ func markdown(d *document, limit int) []byte {
 	return []byte(strings.TrimRight(b.String(), "\n") + "\n")
 }
 
-// title1 starts a word with a capital.
+// title1 starts a word of plain letters with a capital.
 func title1(s string) string {
-	if s == "" {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
@@ -153,9 +154,6 @@ func entryHead(f *finding) string {
 func entryMarkdown(f *finding) string {
 	var b strings.Builder
 	b.WriteString(entryHead(f))
-	if f.Status == rule.Error {
-		b.WriteString(" (could not be judged)")
-	}
 	b.WriteString("\n")
 	for _, s := range []string{f.Message, f.Why, f.Reason, f.places(fewPlaces)} {
 		if s != "" {

@@ -256,8 +256,10 @@ func sarifResultOf(f *finding) sarifResult {
 		r.Suppressions = []sarifSuppression{{"external", valid(reason)}}
 	}
 	r.Kind, r.Level = level[0], level[1]
+	seen := map[sarifLogical]bool{} // the schema forbids a place twice
 	for _, w := range f.Also[:min(maxRelated, len(f.Also))] {
-		if l := logical(w); l != nil {
+		if l := logical(w); l != nil && !seen[l[0]] {
+			seen[l[0]] = true
 			r.Related = append(r.Related, sarifLocation{Logical: l})
 		}
 	}

@@ -43,6 +43,12 @@ func renderText(d *document) ([]byte, error) {
 			t.entry(f, mixed, again && !d.options.Verbose)
 		}
 	}
+	if len(s.errors) > 0 {
+		t.heading("could not be judged", len(s.errors), red)
+		for _, f := range s.errors {
+			t.entry(f, false, false)
+		}
+	}
 	t.acceptedOnes(s.accepted)
 	t.skippedOnes(s.skipped)
 	t.passedOnes(s.passed)
@@ -79,7 +85,7 @@ func (t *textReport) head(f *finding, c paint, mark string) string {
 
 func (t *textReport) entry(f *finding, mixed, again bool) {
 	mark := ""
-	if mixed || f.Status == rule.Error {
+	if mixed {
 		mark = f.Status.String()
 	}
 	t.put(2, t.head(f, statusPaint[f.Status], mark))
@@ -177,7 +183,7 @@ func (t *textReport) skippedOnes(fs []*finding) {
 	if len(fs) == 0 {
 		return
 	}
-	t.heading("not judged", len(fs), blue)
+	t.heading("skipped", len(fs), blue)
 	var reasons []string
 	ids := map[string][]string{}
 	for _, f := range fs {
@@ -225,11 +231,13 @@ func (t *textReport) end() {
 	if s := t.summary(); s != "" {
 		t.prose(0, 2, line(s))
 	}
-	c := map[string]paint{Passed: green, Failed: red}[t.Outcome]
-	verdict := t.verdict()
-	word := verdict[:strings.IndexAny(verdict, ":.")]
-	if c == plain {
-		c = yellow
+	c := map[string]paint{Passed: green, Failed: red, Incomplete: yellow}[t.Outcome]
+	for i, l := range t.wrap(0, 2, t.verdict()) {
+		if i > 0 {
+			t.put(2, l)
+			continue
+		}
+		end := strings.IndexAny(l, ":.")
+		t.put(0, t.paint(strong+c, l[:end])+l[end:])
 	}
-	t.put(0, t.paint(strong+c, word)+verdict[len(word):])
 }
