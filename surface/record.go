@@ -129,7 +129,7 @@ func pruneDefinitions(schema jsonx.Raw) jsonx.Raw {
 			ok = references("", body, true, &refs)
 		}
 	}
-	if !ok || len(used) == len(defs) {
+	if !ok {
 		return schema
 	}
 	return edit(schema, func(m jsonx.Member) (jsonx.Raw, bool) {

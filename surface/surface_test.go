@@ -175,6 +175,7 @@ func TestSettle(t *testing.T) {
 		{"unused definition", `{"inputSchema":{"$defs":{"A":{},"B":{}},"properties":{"x":{"$ref":"#/$defs/A"}}},"name":"a"}`,
 			`{"inputSchema":{"$defs":{"A":{}},"properties":{"x":{"$ref":"#/$defs/A"}}},"name":"a"}`},
 		{"none used", `{"inputSchema":{"$defs":{"A":{}},"type":"object"},"name":"a"}`, `{"inputSchema":{"type":"object"},"name":"a"}`},
+		{"an empty container goes", `{"inputSchema":{"$defs":{},"type":"object"},"name":"a"}`, `{"inputSchema":{"type":"object"},"name":"a"}`},
 		{"reached through another", `{"inputSchema":{"$ref":"#/$defs/A","$defs":{"A":{"$ref":"#/$defs/B"},"B":{},"C":{"$ref":"#/$defs/A"}}},"name":"a"}`,
 			`{"inputSchema":{"$defs":{"A":{"$ref":"#/$defs/B"},"B":{}},"$ref":"#/$defs/A"},"name":"a"}`},
 		{"escaped name", `{"inputSchema":{"$ref":"#/definitions/a%20b~1c","definitions":{"a b/c":{},"d":{}}},"name":"a"}`,

@@ -178,11 +178,12 @@ func Members(raw []byte, mode Mode) ([]Member, error) {
 
 // Elements returns the elements of the array in raw, sharing its bytes.
 func Elements(raw []byte, mode Mode) ([]Raw, error) {
-	es, _, err := elements(raw, mode)
+	es, _, err := ElementsAt(raw, mode)
 	return es, err
 }
 
-func elements(raw []byte, mode Mode) ([]Raw, []int64, error) {
+// ElementsAt is Elements that also returns the byte offset of each element.
+func ElementsAt(raw []byte, mode Mode) ([]Raw, []int64, error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), mode.options()...)
 	tok, err := dec.ReadToken()
 	if err != nil {

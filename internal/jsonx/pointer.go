@@ -63,7 +63,7 @@ func Locate(raw []byte, pointer string) (Raw, int64, error) {
 				}
 			}
 		case Array:
-			es, offs, err := elements(v, Strict)
+			es, offs, err := ElementsAt(v, Strict)
 			if err != nil {
 				return nil, 0, err
 			}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcprove/mcprove/internal/jsonx"
+	ss "github.com/mcprove/mcprove/internal/schemaset"
+)
+
+// either is the pairs of kinds of one facet, by direction.
+type either struct{ in, out pair }
+
+// facetPairs are the facets whose kind follows from direction and change alone.
+var facetPairs = map[ss.Facet]either{
+	ss.FacetMultipleOf:        {pair{kindInputMultipleOf, kindInputMultipleOfRelaxed}, pair{kindOutputMultipleOf, kindOutputMultipleOf}},
+	ss.FacetUniqueItems:       {pair{kindInputUniqueAdded, kindInputUniqueRemoved}, pair{kindOutputUniqueAdded, kindOutputUniqueRemoved}},
+	ss.FacetPrefixItem:        same(kindPrefixItems),
+	ss.FacetContains:          same(kindContains),
+	ss.FacetPatternProperties: same(kindPatternProperties),
+	ss.FacetPropertyNames:     same(kindPropertyNames),
+	ss.FacetDependentSchemas:  same(kindDependentSchemas),
+	ss.FacetConditional:       same(kindConditional),
+	ss.FacetUnevaluated:       same(kindUnevaluatedClosed),
+	ss.FacetFalse:             same(kindFalse),
+	ss.FacetDependentRequired: both(kindDependentAdded, kindDependentRemoved),
+	ss.FacetAllOf:             both(kindAllOfAdded, kindAllOfRemoved),
+	ss.FacetNot:               both(kindNotAdded, kindNotRemoved),
+	ss.FacetOneOfOverlap:      both(kindAnyOfToOneOf, kindOneOfToAnyOf),
+	ss.FacetOpaque:            same(kindUndecided),
+}
+
+func same(k *kind) either { return either{pair{k, k}, pair{k, k}} }
+
+func both(less, more *kind) either { return either{pair{less, more}, pair{less, more}} }
+
+// kindOf names the kind of a delta and judges its class; nil leaves it out.
+func (j *judge) kindOf(d *ss.Delta) (*kind, Class) {
+	if !d.Facet.AffectsSet() {
+		return j.textKind(d)
+	}
+	k := j.setKind(d)
+	if k == nil {
+		return nil, 0
+	}
+	switch {
+	case d.SafeInteger:
+		return kindSafeInteger, Cosmetic
+	case alwaysBreaking[k]:
+		return k, Breaking
+	case j.harmful(d.Change) && !d.Theoretical:
+		return k, Breaking
+	case d.ReaderLoss && j.dir == ss.Output:
+		return k, Breaking
+	}
+	return k, Additive
+}
+
+// alwaysBreaking are the kinds that hurt though the set of values may not show
+// it.
+var alwaysBreaking = map[*kind]bool{
+	kindArgumentRemovedOpen: true, kindArgumentRemovedClosed: true, kindPropertyMoved: true, kindPropertyCase: true,
+	kindOutputRequiredRemoved: true, kindOutputOptionalRemoved: true, kindOutputRootType: true,
+	kindConstChanged: true, kindDiscriminator: true, kindEnumCoerced: true, kindArrayWrapped: true,
+}
+
+// setKind names the kind of a delta that concerns the set of values.
+func (j *judge) setKind(d *ss.Delta) *kind {
+	if b, ok := bounds[d.Facet]; ok {
+		return b[j.dir].of(j.dir, d.Change)
+	}
+	if e, ok := facetPairs[d.Facet]; ok {
+		if j.dir == ss.Output {
+			return e.out.of(j.dir, d.Change)
+		}
+		return e.in.of(j.dir, d.Change)
+	}
+	switch d.Facet {
+	case ss.FacetType:
+		return j.typeKind(d)
+	case ss.FacetEnum, ss.FacetConst:
+		return j.enumKind(d)
+	case ss.FacetPattern:
+		return j.patternKind(d)
+	case ss.FacetItems:
+		return j.itemsKind(d)
+	case ss.FacetRequired:
+		return j.requiredKind(d)
+	case ss.FacetProperty:
+		return j.propertyKind(d)
+	case ss.FacetAdditional:
+		return j.additionalKind(d)
+	case ss.FacetBranch:
+		return j.branchKind(d)
+	}
+	if d.Change == ss.More || d.Change == ss.Differ && j.dir == ss.Output {
+		return kindSetWidened
+	}
+	return kindSetNarrowed
+}
+
+func (j *judge) typeKind(d *ss.Delta) *kind {
+	if j.dir == ss.Output {
+		root := len(d.Path) == 0 && slices.Contains(d.OldKinds, "object") != slices.Contains(d.NewKinds, "object")
+		switch {
+		case root && !d.NewUntyped && !d.OldUntyped:
+			return kindOutputRootType
+		case d.NewUntyped:
+			return kindOutputTypeDropped
+		case d.NullOnly:
+			return pair{kindOutputNotNullable, kindOutputNullable}.of(j.dir, d.Change)
+		case d.FractionOnly:
+			return pair{kindOutputNumberToInteger, kindOutputIntegerToNumber}.of(j.dir, d.Change)
+		case d.Change == ss.Differ && j.arrayWrapped(d):
+			return kindArrayWrapped
+		case d.Change == ss.Differ:
+			return kindOutputTypeChanged
+		}
+		return pair{kindOutputTypeNarrowed, kindOutputTypeWidened}.of(j.dir, d.Change)
+	}
+	switch {
+	case d.OldUntyped:
+		return kindInputTypeAdded
+	case d.NewUntyped:
+		return kindInputTypeDropped
+	case d.NullOnly:
+		return pair{kindInputNotNullable, kindInputNullable}.of(j.dir, d.Change)
+	case d.FractionOnly:
+		return pair{kindInputNumberToInteger, kindInputIntegerToNumber}.of(j.dir, d.Change)
+	case d.Change == ss.Differ && j.arrayWrapped(d):
+		return kindArrayWrapped
+	case d.Change == ss.Differ:
+		return kindInputTypeChanged
+	case d.Change == ss.More && len(d.NewKinds) == len(d.OldKinds)+1 && slices.Contains(d.NewKinds, "array") && !slices.Contains(d.OldKinds, "array"):
+		return kindUnionWithArray
+	}
+	return pair{kindInputTypeNarrowed, kindInputTypeWidened}.of(j.dir, d.Change)
+}
+
+// arrayWrapped reports whether one side is a list of what the other side is.
+func (j *judge) arrayWrapped(d *ss.Delta) bool {
+	wraps := func(single, listed []string, listSchema jsonx.Raw) bool {
+		if len(listed) != 1 || listed[0] != "array" || len(single) != 1 || single[0] == "array" {
+			return false
+		}
+		t, _ := jsonx.Text(lookup(listSchema, "/items/type"))
+		return t == single[0]
+	}
+	old, new := lookup(j.old, schemaPointer(d.OldPtr, "type")), lookup(j.new, schemaPointer(d.NewPtr, "type"))
+	return wraps(d.OldKinds, d.NewKinds, new) || wraps(d.NewKinds, d.OldKinds, old)
+}
+
+// schemaPointer is the pointer of the schema that a keyword's pointer is in.
+func schemaPointer(pointer, keyword string) string {
+	return strings.TrimSuffix(pointer, "/"+keyword)
+}
+
+func (j *judge) enumKind(d *ss.Delta) *kind {
+	single := func(raw jsonx.Raw, has bool) bool {
+		if !has {
+			return false
+		}
+		if jsonx.KindOf(raw) != jsonx.Array {
+			return d.Facet == ss.FacetConst
+		}
+		es, err := jsonx.Elements(raw, jsonx.Strict)
+		return err == nil && len(es) == 1
+	}
+	switch {
+	case string(d.After) == "[]" && d.HasNew:
+		return kindEnumEmpty
+	case d.HasOld && d.HasNew && coerced(d.Removed, d.Added):
+		return kindEnumCoerced
+	case d.HasOld && d.HasNew && (d.SingleValue || d.Facet == ss.FacetConst):
+		if d.Branch != "" {
+			return kindDiscriminator
+		}
+		return kindConstChanged
+	case d.HasOld && d.HasNew && j.dir == ss.Output:
+		return pair{kindOutputEnumRemoved, kindOutputEnumAdded}.of(j.dir, d.Change)
+	case d.HasOld && d.HasNew:
+		return pair{kindInputEnumRemoved, kindInputEnumAdded}.of(j.dir, d.Change)
+	case d.HasNew && single(d.After, true):
+		return kindConstAdded
+	case d.HasOld && !d.HasNew && single(d.Before, true):
+		return kindConstRemoved
+	case d.HasNew && j.dir == ss.Output:
+		return kindOutputEnumIntroduced
+	case d.HasNew:
+		return kindInputEnumIntroduced
+	case j.dir == ss.Output:
+		return kindOutputEnumDropped
+	}
+	return kindInputEnumDropped
+}
+
+// coerced reports whether the values that went and came are spelled alike.
+func coerced(removed, added []jsonx.Raw) bool {
+	if len(removed) == 0 || len(removed) != len(added) {
+		return false
+	}
+	plain := func(vs []jsonx.Raw) []string {
+		out := make([]string, len(vs))
+		for i, v := range vs {
+			if t, ok := jsonx.Text(v); ok {
+				out[i] = t
+			} else {
+				out[i] = string(v)
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	return slices.Equal(plain(removed), plain(added))
+}
+
+func (j *judge) patternKind(d *ss.Delta) *kind {
+	switch {
+	case j.dir == ss.Output && !d.HasOld:
+		return kindOutputPatternAdded
+	case j.dir == ss.Output:
+		return kindOutputPatternChanged
+	case !d.HasOld:
+		return kindInputPatternAdded
+	case !d.HasNew:
+		return kindInputPatternRemoved
+	}
+	return kindInputPatternChanged
+}
+
+func (j *judge) itemsKind(d *ss.Delta) *kind {
+	switch {
+	case string(d.After) == "false" || string(d.Before) == "false":
+		return kindItemsFalse
+	case d.Change == ss.More:
+		return kindItemsRemoved
+	}
+	return kindItemsIntroduced
+}
+
+func (j *judge) requiredKind(d *ss.Delta) *kind {
+	if j.dir == ss.Output {
+		return pair{kindOutputGuaranteed, kindOutputNowOptional}.of(j.dir, d.Change)
+	}
+	hasDefault := d.NewDefault != nil
+	switch {
+	case d.Change == ss.More:
+		return kindNowOptional
+	case d.Undeclared:
+		return kindRequiredUndeclared
+	case d.NewProperty && d.ParentOptional:
+		return kindRequiredChildAdded
+	case d.NewProperty && hasDefault:
+		return kindRequiredAddedDefault
+	case d.NewProperty:
+		return kindRequiredAdded
+	case hasDefault:
+		return kindNowRequiredDefault
+	}
+	return kindNowRequired
+}
+
+func (j *judge) propertyKind(d *ss.Delta) *kind {
+	if j.dir == ss.Output {
+		switch {
+		case d.HasNew && !d.HasOld && d.OldClosed && !d.Theoretical && d.Change != ss.Less && d.Change != ss.Text:
+			return kindOutputFieldClosed
+		case d.HasNew && !d.HasOld:
+			return kindOutputFieldOpen
+		case d.OldRequired:
+			return kindOutputRequiredRemoved
+		}
+		return kindOutputOptionalRemoved
+	}
+	switch {
+	case d.HasNew && !d.HasOld && d.NewRequired:
+		return kindRequiredAdded
+	case d.HasNew && !d.HasOld && d.HasRequiredChild:
+		return kindOptionalParentAdded
+	case d.HasNew && !d.HasOld && d.Theoretical && d.Admitted != "" && d.Admitted != "open":
+		return kindArgumentAddedNarrows
+	case d.HasNew && !d.HasOld:
+		return kindArgumentAdded
+	case d.Covered && (d.Admitted == "pattern" || d.Admitted == "additional" || j.becameMap(d)):
+		return kindArgumentRemovedCovered
+	case d.RenameBy == "case":
+		return kindPropertyCase
+	case len(d.MovedTo) > 0:
+		return kindPropertyMoved
+	case d.NewClosed:
+		return kindArgumentRemovedClosed
+	}
+	return kindArgumentRemovedOpen
+}
+
+// becameMap reports whether the object that lost a property declares none any
+// more and says that it takes any: its names are data now, and the old name is
+// one of them.
+func (j *judge) becameMap(d *ss.Delta) bool {
+	object := lookup(j.new, d.NewPtr)
+	ps, _ := jsonx.Members(lookup(object, "/properties"), jsonx.Strict)
+	additional := lookup(object, "/additionalProperties")
+	return len(ps) == 0 && additional != nil && string(additional) != "false"
+}
+
+func (j *judge) additionalKind(d *ss.Delta) *kind {
+	isMap := d.HasOld && jsonx.KindOf(d.Before) == jsonx.Object && string(d.Before) != "{}"
+	switch {
+	case d.NewClosed && !d.OldClosed && j.dir == ss.Output:
+		return kindOutputClosed
+	case d.NewClosed && !d.OldClosed && isMap:
+		return kindMapClosed
+	case d.NewClosed && !d.OldClosed:
+		return kindAdditionalClosed
+	case d.OldClosed && !d.NewClosed && j.dir == ss.Output:
+		return kindOutputOpened
+	case d.OldClosed && !d.NewClosed:
+		return kindAdditionalOpened
+	}
+	return kindAdditionalChanged
+}
+
+func (j *judge) branchKind(d *ss.Delta) *kind {
+	added := d.HasNew && !d.HasOld
+	if added && strings.Contains(d.NewPtr, "/oneOf/") && d.Change != ss.More {
+		return kindOneOfAdded
+	}
+	switch {
+	case j.dir == ss.Output && added:
+		return kindOutputAnyOfAdded
+	case j.dir == ss.Output:
+		return kindOutputAnyOfRemoved
+	case added:
+		return kindAnyOfAdded
+	}
+	return kindAnyOfRemoved
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dlclark/regexp2"
+	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// validator decides whether a value is a member of a schema: the judge of
+// every witness. It compiles when first asked, fetches nothing, and reads
+// patterns as ECMA-262 does, within bounded time.
+type validator struct {
+	raw      jsonx.Raw
+	compiled *jsonschema.Schema
+	err      error
+	done     bool
+}
+
+func newValidator(raw jsonx.Raw) *validator { return &validator{raw: raw} }
+
+// documentURL is the base of a schema under test; it is never fetched.
+const documentURL = "mcprove:///schema.json"
+
+// refuse is a loader that fetches nothing.
+type refuse struct{}
+
+func (refuse) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%s is not fetched", url)
+}
+
+// patternTime bounds one match: patterns are foreign and may backtrack.
+const patternTime = 100 * time.Millisecond
+
+type ecmaPattern struct{ *regexp2.Regexp }
+
+func (p ecmaPattern) MatchString(s string) bool {
+	ok, err := p.Regexp.MatchString(s)
+	return err == nil && ok
+}
+
+func (p ecmaPattern) String() string { return p.Regexp.String() }
+
+func compilePattern(s string) (jsonschema.Regexp, error) {
+	re, err := regexp2.Compile(s, regexp2.ECMAScript|regexp2.Unicode)
+	if err != nil {
+		return nil, err
+	}
+	re.MatchTimeout = patternTime
+	return ecmaPattern{re}, nil
+}
+
+func (v *validator) compile() error {
+	if v.done {
+		return v.err
+	}
+	v.done = true
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(v.raw))
+	if err != nil {
+		v.err = fmt.Errorf("read schema: %w", err)
+		return v.err
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(refuse{})
+	c.UseRegexpEngine(compilePattern)
+	if v.err = c.AddResource(documentURL, doc); v.err != nil {
+		return v.err
+	}
+	v.compiled, v.err = c.Compile(documentURL)
+	return v.err
+}
+
+// valid reports whether the schema accepts the value.
+func (v *validator) valid(value []byte) (bool, error) {
+	if err := v.compile(); err != nil {
+		return false, err
+	}
+	inst, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
+	if err != nil {
+		return false, fmt.Errorf("read value: %w", err)
+	}
+	err = v.compiled.Validate(inst)
+	if err == nil {
+		return true, nil
+	}
+	if _, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+		return false, nil
+	}
+	return false, err
+}
