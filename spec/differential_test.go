@@ -12,9 +12,6 @@ import (
 	"testing"
 )
 
-// oneSided lists definitions for which one verdict cannot occur.
-var oneSided = map[string]struct{ rejected, accepted bool }{}
-
 // comparison judges values by both sides and keeps count.
 type comparison struct {
 	t        *testing.T
@@ -127,12 +124,9 @@ func TestOfficialSchemas(t *testing.T) {
 		c.sweep(g, defs, names)
 		t.Logf("%s: with the sweep %d accepted, %d rejected; disagreements %d", r, total(c.accepted), total(c.rejected), c.faults)
 		for _, name := range names {
-			side := oneSided[r.String()+" "+name]
-			if got := c.accepted[name] > 0; got == side.rejected {
-				t.Errorf("%s %s: accepted %d times", r, name, c.accepted[name])
-			}
-			if got := c.rejected[name] > 0; got == side.accepted {
-				t.Errorf("%s %s: rejected %d times", r, name, c.rejected[name])
+			// Every definition of every revision can do both, so none is excused.
+			if c.accepted[name] == 0 || c.rejected[name] == 0 {
+				t.Errorf("%s %s: accepted %d times, rejected %d times", r, name, c.accepted[name], c.rejected[name])
 			}
 		}
 		for i, n := range c.fired {

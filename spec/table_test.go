@@ -92,6 +92,15 @@ func TestTablesHaveOneAnswer(t *testing.T) {
 	for _, c := range capabilityTable {
 		add("capability "+c.Side.String()+" "+c.Path, c.Range)
 	}
+	for _, m := range extensionTable {
+		add("extension method "+m.Name, m.Range)
+		// A name must not be the core's and an extension's at once.
+		for _, c := range methodTable {
+			if c.Name == m.Name {
+				add("extension method "+m.Name, c.Range)
+			}
+		}
+	}
 	for _, k := range metaTable {
 		for _, place := range []MetaPlace{InRequest, InResult, InNotification} {
 			if k.Place&place != 0 {

@@ -56,7 +56,8 @@ type MessageContext struct {
 // names or answers, and resultType, never by what happens to fit: the unions of
 // the official schema are so loose that a tools/call result without content
 // passes as an input_required result. Methods that no revision knows belong to
-// extensions, and only their envelope is judged. In a batch (2025-03-26) each
+// extensions, and only their envelope is judged (a modern request's metadata
+// included). In a batch (2025-03-26) each
 // message is judged by itself; responses in it by their envelope only, because
 // the context speaks of one request.
 func Validate(r Revision, c MessageContext, raw []byte) []Violation {
@@ -220,7 +221,8 @@ func (v *validator) call(at, method, id int32) {
 }
 
 func (v *validator) unknownMethod(at, method int32, name string, notification bool) {
-	if gs := MethodRange(name); len(gs) > 0 {
+	_, extension := ExtensionMethodAt(name, v.r)
+	if gs := MethodRange(name); len(gs) > 0 && !extension {
 		v.reject(OtherRevision, method, "a method of "+v.r.String(), name+" does not exist in "+v.r.String()+" ("+ranges(gs)+")")
 		return
 	}
@@ -234,7 +236,7 @@ func (v *validator) unknownMethod(at, method int32, name string, notification bo
 	}
 	params := v.member(at, "params")
 	if params < 0 {
-		v.add(Violation{Kind: Missing, Pointer: v.pointer(), Expected: "object", Found: "nothing",
+		v.add(Violation{Kind: Missing, Pointer: v.pointer(), Member: "params", Expected: "object", Found: "nothing",
 			Message: `required member "params" is missing`})
 		return
 	}

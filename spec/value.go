@@ -44,13 +44,6 @@ const (
 	FieldMeta           = "_meta"
 )
 
-// ExtensionTasks is the identifier of the tasks extension (SEP-2663), and
-// ResultTask the resultType it adds.
-const (
-	ExtensionTasks = "io.modelcontextprotocol/tasks"
-	ResultTask     = "task"
-)
-
 var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
 // LogLevels returns the log levels, least severe first (RFC 5424).

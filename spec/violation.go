@@ -35,8 +35,13 @@ func (k ViolationKind) String() string {
 // Violation is one point where a message leaves its revision's rules. Found and
 // Pointer repeat what the peer sent, shortened: escape them before showing them.
 type Violation struct {
-	Kind     ViolationKind
-	Pointer  string // RFC 6901, from the root of the validated text
+	Kind ViolationKind
+	// Pointer leads from the root of the validated text to the value (RFC 6901);
+	// for Missing, to the object that lacks the member.
+	Pointer string
+	// Member is the name that is missing, for Missing; empty when any one of
+	// several would do.
+	Member   string
 	Message  string // one line that needs no other field
 	Expected string
 	Found    string

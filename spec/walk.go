@@ -138,7 +138,7 @@ func (w *walker) object(n *node, at int32) bool {
 		if w.enough() {
 			return false
 		}
-		w.add(Violation{Kind: Missing, Pointer: w.pointer(), Expected: f.node.label, Found: "nothing",
+		w.add(Violation{Kind: Missing, Pointer: w.pointer(), Member: f.name, Expected: f.node.label, Found: "nothing",
 			Message: "required member " + strconv.Quote(f.name) + " is missing"})
 	}
 	return ok
@@ -236,7 +236,7 @@ func (w *walker) candidates(n *node, at int32) (ms []*node, ok bool) {
 			return n.untagged, true
 		}
 		if !w.enough() {
-			w.add(Violation{Kind: Missing, Pointer: w.pointer(), Expected: n.tags(), Found: "nothing",
+			w.add(Violation{Kind: Missing, Pointer: w.pointer(), Member: n.tag, Expected: n.tags(), Found: "nothing",
 				Message: "required member " + strconv.Quote(n.tag) + " is missing"})
 		}
 		return nil, false
