@@ -32,6 +32,10 @@ const maxKnown = 16 << 20
 // JSON text or a shell command.
 var unquote = strings.NewReplacer(`'\''`, `'`, `\"`, `"`, `\\`, `\`, `\/`, `/`, `\n`, "\n", `\t`, "\t", `\r`, "\r")
 
+// maxQuoting is how deep quoting is looked below: a JSON text in a JSON string
+// in a shell word.
+const maxQuoting = 3
+
 // text removes the secrets from s. A secret that holds quotes or backslashes
 // is spelled differently inside a quoted text; where looking below the quoting
 // finds more, the unquoted text is what is shown.
@@ -43,8 +47,12 @@ func (c *cleaner) text(s string) string {
 		return out
 	}
 	out := c.redactor.String(s)
-	if strings.ContainsRune(s, '\\') {
-		below := c.redactor.String(unquote.Replace(s))
+	below := out
+	for range maxQuoting {
+		if !strings.ContainsRune(below, '\\') {
+			break
+		}
+		below = c.redactor.String(unquote.Replace(below))
 		if strings.Count(below, text.Redacted) > strings.Count(out, text.Redacted) {
 			out = below
 		}

@@ -60,7 +60,7 @@ func TestManyFindingsInBoundedTimeAndSize(t *testing.T) {
 	for _, format := range report.Formats() {
 		start := time.Now()
 		out := write(t, format, run, report.Options{}, fs)
-		if d := time.Since(start); d > 20*time.Second {
+		if d := time.Since(start); d > time.Minute {
 			t.Errorf("%s took %v for %d findings", format, d, len(fs))
 		}
 		switch n := len(out); {

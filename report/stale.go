@@ -18,7 +18,7 @@ func Infos() []rule.Info {
 		{
 			ID: exceptionUnmatched, Family: "exceptions", Level: "fail",
 			Title: "an accepted finding no longer occurs",
-			Why:   "an exception that matches nothing hides the next finding of its kind from the reader's mind",
+			Why:   "an exception that covers nothing looks like a decision that still holds",
 			Fix:   "remove the entry",
 		},
 		{
