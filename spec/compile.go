@@ -3,6 +3,7 @@
 package spec
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,12 @@ const (
 	kObject
 	kAll = kNull | kBoolean | kNumber | kString | kArray | kObject
 )
+
+// numKinds is how many JSON kinds there are.
+const numKinds = 6
+
+// index is the number of the one kind in the set.
+func (k kinds) index() int { return bits.TrailingZeros8(uint8(k)) }
 
 // node is a shape compiled for one revision: references are followed, and what
 // the revision lacks is gone. Nodes are shared and never changed once built.
@@ -46,7 +53,7 @@ type node struct {
 	tag      string
 	tagged   map[string][]*node
 	untagged []*node // members that accept an object without the tag
-	others   []*node // members for values that are no objects
+	byKind   [numKinds][]*node
 }
 
 type nodeField struct {
@@ -216,6 +223,11 @@ func (c *compiler) union(n *node, s *shape) {
 	var labels []string
 	for _, m := range n.members {
 		n.kinds |= m.kinds
+		for k := kNull; k <= kObject; k <<= 1 {
+			if m.kinds&k != 0 {
+				n.byKind[k.index()] = append(n.byKind[k.index()], m)
+			}
+		}
 		if !slices.Contains(labels, m.label) {
 			labels = append(labels, m.label)
 		}
@@ -232,12 +244,8 @@ func (c *compiler) union(n *node, s *shape) {
 // whether every object among them says something about it.
 func (n *node) tagBy(tag string) bool {
 	tagged := make(map[string][]*node)
-	var untagged, others []*node
-	for _, m := range n.members {
-		if m.kinds&kObject == 0 {
-			others = append(others, m)
-			continue
-		}
+	var untagged []*node
+	for _, m := range n.byKind[kObject.index()] {
 		i, ok := m.index[tag]
 		if m.form != formObject || !ok || m.fields[i].node.form != formChoice {
 			return false
@@ -252,7 +260,7 @@ func (n *node) tagBy(tag string) bool {
 	if len(tagged) < 2 {
 		return false
 	}
-	n.tag, n.tagged, n.untagged, n.others = tag, tagged, untagged, others
+	n.tag, n.tagged, n.untagged = tag, tagged, untagged
 	return true
 }
 

@@ -66,9 +66,14 @@ var spoils = []spoil{
 			narrow.values = f.values[1:]
 		case formUnion:
 			narrow.tag, narrow.members = "", f.members[1:]
-			narrow.kinds = 0
+			narrow.kinds, narrow.byKind = 0, [numKinds][]*node{}
 			for _, m := range narrow.members {
 				narrow.kinds |= m.kinds
+				for k := range narrow.byKind {
+					if m.kinds&(1<<k) != 0 {
+						narrow.byKind[k] = append(narrow.byKind[k], m)
+					}
+				}
 			}
 		default:
 			return false

@@ -214,21 +214,8 @@ func (w *walker) union(n *node, at int32) bool {
 // open; ok is false when none is left, which has been reported.
 func (w *walker) candidates(n *node, at int32) (ms []*node, ok bool) {
 	kind := w.tape[at].kind
-	if n.tag == "" {
-		for _, m := range n.members {
-			if m.kinds&kind != 0 {
-				ms = append(ms, m)
-			}
-		}
-		return ms, true
-	}
-	if kind != kObject {
-		for _, m := range n.others {
-			if m.kinds&kind != 0 {
-				ms = append(ms, m)
-			}
-		}
-		return ms, true
+	if n.tag == "" || kind != kObject {
+		return n.byKind[kind.index()], true
 	}
 	tag := w.member(at, n.tag)
 	if tag < 0 {
