@@ -73,8 +73,8 @@ type Direction uint8
 // The directions.
 const (
 	Both   Direction = iota
-	Input            // only values lost can break: gains are reported, proven only where cheap
-	Output           // only values gained can break
+	Input            // values lost break: where a delta loses some, its gains are not asked for
+	Output           // values gained break: the mirror
 )
 
 // Options steers Explain; the zero value proves both directions.

@@ -72,7 +72,7 @@ func (t *tarjan) visit(n *node) {
 }
 
 // refineLimit bounds the work of refine, in visits of nodes.
-const refineLimit = 3_000_000
+const refineLimit = 400_000
 
 // refine gives the nodes that reach loops a hash: two get the same one exactly
 // if no number of steps through their children tells them apart. Renamed

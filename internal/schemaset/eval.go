@@ -12,6 +12,7 @@ import (
 type evaluator struct {
 	memo  map[evalKey]Truth
 	steps int
+	limit int
 }
 
 type evalKey struct {
@@ -19,8 +20,10 @@ type evalKey struct {
 	v *val
 }
 
-// evalLimit bounds the visits of one evaluation.
-const evalLimit = 2_000_000
+const (
+	evalLimit  = 2_000_000  // visits of one evaluation
+	matchLimit = 50_000_000 // runes of a word times states of a pattern
+)
 
 func evalRaw(raw []byte, s *Schema) Truth {
 	if s.looped {
@@ -33,7 +36,7 @@ func evalRaw(raw []byte, s *Schema) Truth {
 	return newEvaluator().eval(s.root, v)
 }
 
-func newEvaluator() *evaluator { return &evaluator{} }
+func newEvaluator() *evaluator { return &evaluator{limit: evalLimit} }
 
 func and(a, b Truth) Truth {
 	switch {
@@ -66,7 +69,7 @@ func (e *evaluator) eval(n *node, v *val) Truth {
 	if n.never {
 		return No
 	}
-	if e.steps++; e.steps > evalLimit || v.huge {
+	if e.steps++; e.steps > e.limit || v.huge {
 		return Unknown
 	}
 	composed := n.ref != nil || len(n.allOf)+len(n.anyOf)+len(n.oneOf) > 0
@@ -240,10 +243,10 @@ func (p *stringPart) accepts(s string) Truth {
 }
 
 func (p *pattern) eval(s string) Truth {
-	if p.opaque {
+	if p.opaque || len(s)*p.size() > matchLimit {
 		return Unknown
 	}
-	return truth(p.prog.match(s))
+	return truth(p.match(s))
 }
 
 func (e *evaluator) array(p *arrayPart, v *val) Truth {

@@ -265,10 +265,10 @@ func (s *solver) listed(b *branch) outcome {
 		if v.kind != b.kind {
 			continue
 		}
-		if !s.spend(1) {
+		if s.stopped {
 			return open(reasonBudget)
 		}
-		switch check(v, b.pos, b.neg) {
+		switch s.check(v, b.pos, b.neg) {
 		case Yes:
 			return found(v)
 		case Unknown:

@@ -16,6 +16,8 @@ func explain(old, new *Schema, opt Options) *Explanation {
 	x.out.Root = x.s.compare(old, new)
 	x.confirm(&x.out.Root.Lost, true)
 	x.confirm(&x.out.Root.Gained, false)
+	x.try(&x.out.Root.Lost, true)
+	x.try(&x.out.Root.Gained, false)
 	if bytes.Equal(old.raw, new.raw) {
 		return x.out
 	}
@@ -141,6 +143,29 @@ func (p spot) wrap(c *node, oldSide bool) *node {
 
 var anything = newNode()
 
+// try shows small values to the validator of the caller where the search could
+// not decide: a pattern beyond the regular ones does not stop a validator.
+func (x *explainer) try(r *Result, lost bool) {
+	if x.opt.Confirm == nil || r.Verdict != Undecided || x.old.looped || x.new.looped {
+		return
+	}
+	pool := append(candidates(x.old.root, 60), candidates(x.new.root, 60)...)
+	for i, v := range pool {
+		if i >= 100 {
+			return
+		}
+		text := jsonx.Raw(v.appendJSON(nil))
+		oldOK, newOK, err := x.opt.Confirm(text)
+		if err != nil {
+			return
+		}
+		if oldOK == lost && newOK == !lost {
+			*r = Result{Verdict: Outside, Value: text, Confirmed: true, Steps: r.Steps}
+			return
+		}
+	}
+}
+
 // explainLimit bounds the steps of all proofs of one explanation.
 const explainLimit = 4_000_000
 
@@ -148,28 +173,55 @@ const explainLimit = 4_000_000
 // adds, gained the one that the old side had; nil where there is none.
 func (x *explainer) settle(d *Delta, at spot, lost, gained *node) bool {
 	d.Lost, d.Gained = Result{Verdict: Inside}, Result{Verdict: Inside}
-	if lost != nil && x.out.Root.Lost.Verdict != Inside {
+	loses := func() {
 		d.Lost = x.prove(x.old, x.new, at.wrap(lost, true))
 		x.confirm(&d.Lost, true)
 	}
-	if gained != nil && x.out.Root.Gained.Verdict != Inside {
+	gains := func() {
 		d.Gained = x.prove(x.new, x.old, at.wrap(gained, false))
 		x.confirm(&d.Gained, false)
 	}
-	switch {
-	case d.Lost.Verdict == Outside && d.Gained.Verdict == Outside:
-		d.Change = Differ
-	case d.Lost.Verdict == Outside:
-		d.Change = Less
-	case d.Gained.Verdict == Outside:
-		d.Change = More
-	case d.Lost.Verdict == Undecided || d.Gained.Verdict == Undecided:
-		d.Change = Maybe
-	default:
-		d.Change = Text
-		return false
+	canLose := lost != nil && x.out.Root.Lost.Verdict != Inside
+	canGain := gained != nil && x.out.Root.Gained.Verdict != Inside
+	// What the direction judges by comes first; where that is found the rest
+	// need not be asked.
+	if x.opt.Direction == Output {
+		if canGain {
+			gains()
+		}
+		if canLose && d.Gained.Verdict == Outside {
+			d.Lost = Result{Reason: reasonNotAsked}
+		} else if canLose {
+			loses()
+		}
+	} else {
+		if canLose {
+			loses()
+		}
+		if canGain && d.Lost.Verdict == Outside && x.opt.Direction == Input {
+			d.Gained = Result{Reason: reasonNotAsked}
+		} else if canGain {
+			gains()
+		}
 	}
-	return true
+	d.Change = changeOf(d.Lost, d.Gained)
+	return d.Change != Text
+}
+
+const reasonNotAsked = "not asked: the direction does not need it"
+
+func changeOf(lost, gained Result) Change {
+	switch {
+	case lost.Verdict == Outside && gained.Verdict == Outside:
+		return Differ
+	case lost.Verdict == Outside:
+		return Less
+	case gained.Verdict == Outside:
+		return More
+	case lost.Verdict == Undecided || gained.Verdict == Undecided:
+		return Maybe
+	}
+	return Text
 }
 
 // prove looks for a value of a that the constraint excludes and b refuses. The
@@ -219,6 +271,8 @@ func word(ok bool) string {
 
 // finish orders the deltas and holds them against what the roots say.
 func (x *explainer) finish() {
+	x.lend(&x.out.Root.Lost, func(d *Delta) *Result { return &d.Lost })
+	x.lend(&x.out.Root.Gained, func(d *Delta) *Result { return &d.Gained })
 	lost, gained := false, false
 	for _, d := range x.set {
 		lost = lost || d.Lost.Verdict == Outside
@@ -234,6 +288,31 @@ func (x *explainer) finish() {
 	if x.out.Root.Lost.Verdict == Outside {
 		x.out.DeclaredLost = x.lensed().ask([]*node{x.old.root}, []*node{x.new.root})
 		x.confirm(&x.out.DeclaredLost, true)
+	}
+}
+
+// lend gives the value found for the roots to the one delta that is open, if
+// there is only one and no other delta has a value.
+func (x *explainer) lend(root *Result, side func(*Delta) *Result) {
+	if root.Verdict != Outside || root.Value == nil {
+		return
+	}
+	at := -1
+	for i := range x.set {
+		switch r := side(&x.set[i]); {
+		case r.Verdict == Outside:
+			return
+		case r.Verdict == Undecided && r.Reason != reasonNotAsked:
+			if at >= 0 {
+				return
+			}
+			at = i
+		}
+	}
+	if at >= 0 {
+		d := &x.set[at]
+		*side(d) = *root
+		d.Change = changeOf(d.Lost, d.Gained)
 	}
 }
 

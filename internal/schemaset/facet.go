@@ -35,7 +35,7 @@ const (
 	FacetDependentSchemas  Facet = "dependentSchemas"
 	FacetMinProperties     Facet = "minProperties"
 	FacetMaxProperties     Facet = "maxProperties"
-	FacetBranch            Facet = "branch" // of anyOf or oneOf: added or removed
+	FacetBranch            Facet = "branch" // of anyOf or oneOf: added, removed, or (both sides there) all taken together
 	FacetOneOfOverlap      Facet = "oneOfOverlap"
 	FacetAllOf             Facet = "allOf"
 	FacetNot               Facet = "not"

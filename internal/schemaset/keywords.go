@@ -297,8 +297,18 @@ func (r *schemaReader) strings() {
 	}
 }
 
+// maxStates bounds the patterns of a document together.
+const maxStates = 1_000_000
+
 func (r *schemaReader) pattern(text, ptr string) *pattern {
-	p := compilePattern(text)
+	p := r.l.patterns[text]
+	if p == nil {
+		p = compilePattern(text)
+		if r.l.states += p.size(); r.l.states > maxStates {
+			p = &pattern{text: text, opaque: true, why: "too many patterns"}
+		}
+		r.l.patterns[text] = p
+	}
 	if p.broken {
 		r.l.problem(ProblemBadPattern, ptr, "pattern", p.why)
 	}

@@ -14,6 +14,8 @@ type loader struct {
 	doc      *Schema
 	byVal    map[*val]*node
 	res      resources
+	patterns map[string]*pattern
+	states   int // of all patterns
 	problems []Problem
 	pending  []*schemaReader // with unevaluated keywords, which need the whole document
 	full     bool            // the limit of nodes was reported

@@ -4,12 +4,15 @@ package schemaset
 
 import "slices"
 
-// pattern is one regular expression of ECMA-262. What lies outside the regular
-// fragment (look-around, back-references, word boundaries, Unicode properties)
-// has no program: it is equal only to the same text.
+// pattern is one regular expression of ECMA-262: all its programs must match a
+// word and none of its bans. Most have one program; look-ahead at the beginning
+// of the word gives more. What lies outside the regular fragment (other
+// look-around, back-references, word boundaries, Unicode properties) has no
+// program: it is equal only to the same text.
 type pattern struct {
 	text   string
-	prog   *program
+	progs  []*program
+	bans   []*program
 	opaque bool
 	broken bool   // not a regular expression at all
 	why    string // for opaque and broken
@@ -18,21 +21,53 @@ type pattern struct {
 func compilePattern(text string) *pattern {
 	p := &pattern{text: text}
 	rp := &patternParser{text: []rune(text)}
-	tree := rp.alternation()
+	all, none := rp.whole()
 	if rp.fault == "" && rp.pos < len(rp.text) {
 		rp.fail(true, "unmatched )")
 	}
-	if rp.fault == "" {
-		p.prog = compile(tree)
-		if p.prog == nil {
-			rp.fail(false, "too large")
+	build := func(trees []*rx) (out []*program) {
+		for _, t := range trees {
+			prog := compile(t)
+			if prog == nil {
+				rp.fail(false, "too large")
+			}
+			out = append(out, prog)
 		}
+		return out
+	}
+	if rp.fault == "" {
+		p.progs, p.bans = build(all), build(none)
 	}
 	if rp.fault != "" {
-		p.prog = nil
+		p.progs, p.bans = nil, nil
 		p.opaque, p.broken, p.why = true, rp.broken, rp.fault
 	}
 	return p
+}
+
+// size is the number of states of all programs.
+func (p *pattern) size() int {
+	n := 0
+	for _, list := range [...][]*program{p.progs, p.bans} {
+		for _, prog := range list {
+			n += len(prog.states)
+		}
+	}
+	return n
+}
+
+func (p *pattern) match(word string) bool {
+	for _, prog := range p.progs {
+		if !prog.match(word) {
+			return false
+		}
+	}
+	for _, prog := range p.bans {
+		if prog.match(word) {
+			return false
+		}
+	}
+	return true
 }
 
 type rxOp uint8
@@ -141,6 +176,40 @@ func (p *patternParser) eat(r rune) bool {
 		return true
 	}
 	return false
+}
+
+// whole reads the pattern. Look-ahead right behind a leading ^ speaks of the
+// whole word, as the rest does: ^(?!a)b is "^b matches and ^a does not".
+func (p *patternParser) whole() (all, none []*rx) {
+	if !p.ahead(1) || p.text[0] != '^' {
+		return []*rx{p.alternation()}, nil
+	}
+	anchored := func(t *rx) *rx { return &rx{op: rxCat, subs: []*rx{{op: rxBegin}, t}} }
+	p.pos = 1
+	for p.ahead(p.pos) {
+		positive := p.text[p.pos+2] == '='
+		p.pos += 3
+		body := p.alternation()
+		if !p.eat(')') {
+			p.fail(true, "a group without end")
+			return nil, nil
+		}
+		if positive {
+			all = append(all, anchored(body))
+		} else {
+			none = append(none, anchored(body))
+		}
+	}
+	rest := p.alternation()
+	if p.fault == "" && rest.op == rxAlt {
+		p.fail(false, "look-ahead in one of several alternatives")
+		return nil, nil
+	}
+	return append(all, anchored(rest)), none
+}
+
+func (p *patternParser) ahead(at int) bool {
+	return at+2 < len(p.text) && p.text[at] == '(' && p.text[at+1] == '?' && (p.text[at+2] == '=' || p.text[at+2] == '!')
 }
 
 func (p *patternParser) alternation() *rx {

@@ -52,14 +52,25 @@ func (x *explainer) place(ov, nv *view, at spot, v *visit) {
 }
 
 // whole blames the place as a whole where branches or conditions differ and none
-// of them alone explains it.
+// of them alone explains what is lost or gained.
 func (x *explainer) whole(ov, nv *view, base Delta, at spot, v *visit, from int) {
-	if len(x.set) > from || !ov.intricate() && !nv.intricate() || x.s.goalKey(ov.nodes, nil) == x.s.goalKey(nv.nodes, nil) {
+	if !ov.intricate() && !nv.intricate() || x.s.goalKey(ov.nodes, nil) == x.s.goalKey(nv.nodes, nil) {
 		return
+	}
+	lost, gained := all(nv.nodes), all(ov.nodes)
+	for _, d := range x.set[from:] {
+		if d.Lost.Verdict != Inside {
+			lost = nil
+		}
+		if d.Gained.Verdict != Inside {
+			gained = nil
+		}
 	}
 	d := base
 	d.Facet = FacetBranch
-	x.propose(d, at, v, all(nv.nodes), all(ov.nodes))
+	dropped := v.dropped
+	x.propose(d, at, v, lost, gained)
+	v.dropped = dropped
 }
 
 // all conjoins nodes.

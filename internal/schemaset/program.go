@@ -173,8 +173,7 @@ func (p *program) accepts(set []int, atStart bool) bool {
 // match reports whether the pattern matches somewhere in the word.
 func (p *program) match(word string) bool {
 	set := p.first()
-	for i, r := range word {
-		_ = i
+	for _, r := range word {
 		set = p.step(set, r)
 	}
 	return p.accepts(set, word == "")

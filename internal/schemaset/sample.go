@@ -20,7 +20,8 @@ func (s *solver) sample(pos, neg []*node) *val {
 		if i > 600 {
 			break
 		}
-		if check(v, pos, neg) == Yes {
+		e := &evaluator{limit: 20_000}
+		if e.both(v, pos, neg) == Yes {
 			return v
 		}
 	}

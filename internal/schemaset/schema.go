@@ -32,7 +32,7 @@ func (s *Schema) Loops() bool { return s.looped }
 // The limits of a document. What exceeds them becomes a Problem.
 const (
 	maxDocument = 16 << 20 // bytes
-	maxNodes    = 300_000
+	maxNodes    = 100_000
 	maxNesting  = 1_500 // schemas inside schemas
 )
 
@@ -41,7 +41,7 @@ func parseDocument(raw []byte, opt ParseOptions) (*Schema, []Problem) {
 	if s.dialect == DialectDefault {
 		s.dialect = Draft2020
 	}
-	l := &loader{doc: s, byVal: map[*val]*node{}}
+	l := &loader{doc: s, byVal: map[*val]*node{}, patterns: map[string]*pattern{}}
 	if len(raw) > maxDocument {
 		l.problem(ProblemTooLarge, "", "", "the document has more than 16 MiB")
 		s.root = l.opaqueNode("", nil, "document too large")

@@ -143,7 +143,7 @@ func (s *solver) ask(pos, neg []*node) Result {
 			res.Verdict, res.Note = Outside, out.v.note
 			break
 		}
-		if t := check(out.v, pos, neg); t != Yes {
+		if t := newEvaluator().both(out.v, pos, neg); t != Yes {
 			selfCheckFailures.Add(1)
 			res.Reason = "a value was found but not confirmed"
 			break
@@ -157,9 +157,15 @@ func (s *solver) ask(pos, neg []*node) Result {
 	return res
 }
 
-// check evaluates a value against both lists.
-func check(v *val, pos, neg []*node) Truth {
+// check evaluates a value against both lists, within the budget.
+func (s *solver) check(v *val, pos, neg []*node) Truth {
 	e := newEvaluator()
+	t := e.both(v, pos, neg)
+	s.spend(1 + e.steps/32)
+	return t
+}
+
+func (e *evaluator) both(v *val, pos, neg []*node) Truth {
 	t := Yes
 	for _, p := range pos {
 		t = and(t, e.eval(p, v))
@@ -268,7 +274,7 @@ func (s *solver) trySamples(pos, neg []*node, mask kinds) *val {
 			if v.kind&mask&^(kArray|kObject) == 0 {
 				continue
 			}
-			if s.spend(1) && check(v, pos, neg) == Yes {
+			if s.check(v, pos, neg) == Yes {
 				return v
 			}
 		}

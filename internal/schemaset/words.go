@@ -14,7 +14,24 @@ type wordQuery struct {
 	yes, no  []*pattern
 	min, max int // max may be absent
 	excluded []string
-	states   int // bound on the work
+	states   int // bound on the states of one program, made deterministic
+	work     int // done so far
+}
+
+// wordWork bounds the work of one query.
+const wordWork = 10_000_000
+
+// wordTerm is one pattern of a query, by the numbers of its automata.
+type wordTerm struct {
+	progs, bans []int
+	want        bool
+}
+
+func programs(ps []*pattern) (out []*program) {
+	for _, p := range ps {
+		out = append(append(out, p.progs...), p.bans...)
+	}
+	return out
 }
 
 type status uint8
@@ -64,7 +81,8 @@ func (d *dfa) id(set []int, first bool) int {
 	return id
 }
 
-func (d *dfa) step(state int, sym int, symbols []rune) int {
+func (d *dfa) step(state int, sym int, s *wordSearch) int {
+	symbols := s.symbols
 	if d.delta[state] == nil {
 		row := make([]int32, len(symbols))
 		for i := range row {
@@ -75,6 +93,7 @@ func (d *dfa) step(state int, sym int, symbols []rune) int {
 	if to := d.delta[state][sym]; to >= 0 {
 		return int(to)
 	}
+	s.q.work += len(d.prog.states)/8 + len(d.sets[state])
 	to := d.id(d.prog.step(d.sets[state], symbols[sym]), false)
 	d.delta[state][sym] = int32(to)
 	return to
@@ -92,9 +111,9 @@ func (q *wordQuery) symbols() []rune {
 	}
 	var sets []runeSet
 	for _, ps := range [...][]*pattern{q.yes, q.no} {
-		for _, p := range ps {
-			for i := range p.prog.states {
-				if s := &p.prog.states[i]; s.consumes && len(s.class) > 0 && !(len(s.class) == 1 && s.class[0][1] == maxRune && s.class[0][0] == 0) {
+		for _, prog := range programs(ps) {
+			for i := range prog.states {
+				if s := &prog.states[i]; s.consumes && len(s.class) > 0 && !(len(s.class) == 1 && s.class[0][1] == maxRune && s.class[0][0] == 0) {
 					sets = append(sets, s.class)
 					addSet(s.class)
 				}
@@ -124,7 +143,7 @@ func (q *wordQuery) symbols() []rune {
 	}
 	best := map[string]rune{}
 	sig := make([]byte, 0, len(sets)/8+8)
-	for i, r := range list {
+	for _, r := range list {
 		if r >= 0xD800 && r < 0xE000 {
 			continue // surrogates are no code points of a JSON text
 		}
@@ -141,7 +160,6 @@ func (q *wordQuery) symbols() []rune {
 		if words[r] {
 			sig = append(sig, string(r)...)
 		}
-		_ = i
 		if old, ok := best[string(sig)]; !ok || runeRank(r) < runeRank(old) {
 			best[string(sig)] = r
 		}
@@ -223,6 +241,8 @@ type wordSearch struct {
 	q       *wordQuery
 	symbols []rune
 	dfas    []*dfa
+	must    []bool // the automaton must accept
+	terms   []wordTerm
 	trie    *trie
 	all     []wordState
 }
@@ -243,10 +263,21 @@ func (q *wordQuery) find() (string, status) {
 	}
 	s := &wordSearch{q: q, symbols: q.symbols(), trie: newTrie(q.excluded)}
 	start := wordState{trie: 0, parent: -1}
-	for _, ps := range [...][]*pattern{q.yes, q.no} {
-		for _, p := range ps {
-			s.dfas = append(s.dfas, newDFA(p.prog))
+	add := func(progs []*program) (out []int) {
+		for _, prog := range progs {
+			out = append(out, len(s.dfas))
+			s.dfas = append(s.dfas, newDFA(prog))
 			start.states = append(start.states, 0)
+		}
+		return out
+	}
+	for i, p := range slices.Concat(q.yes, q.no) {
+		s.terms = append(s.terms, wordTerm{progs: add(p.progs), bans: add(p.bans), want: i < len(q.yes)})
+	}
+	s.must = make([]bool, len(s.dfas))
+	for _, t := range s.terms {
+		for _, d := range t.progs {
+			s.must[d] = t.want
 		}
 	}
 	s.all = []wordState{start}
@@ -289,12 +320,12 @@ func (s *wordSearch) layer(layer []int, seen map[string]bool) (next []int, ok bo
 			to := wordState{states: make([]int, len(s.dfas)), trie: s.trie.step(from.trie, r), parent: i, sym: r}
 			dead := false
 			for d, m := range s.dfas {
-				to.states[d] = m.step(from.states[d], k, s.symbols)
-				if d < len(s.q.yes) && !m.live[to.states[d]] {
+				to.states[d] = m.step(from.states[d], k, s)
+				if s.must[d] && !m.live[to.states[d]] {
 					dead = true
 					break
 				}
-				if len(m.sets) > s.q.states {
+				if len(m.sets) > s.q.states || s.q.work > wordWork {
 					return nil, false
 				}
 			}
@@ -326,8 +357,15 @@ func (s *wordSearch) key(w wordState) string {
 
 func (s *wordSearch) accepts(i int) bool {
 	w := s.all[i]
-	for d, m := range s.dfas {
-		if m.accept[w.states[d]] != (d < len(s.q.yes)) {
+	for _, t := range s.terms {
+		holds := true
+		for _, d := range t.progs {
+			holds = holds && s.dfas[d].accept[w.states[d]]
+		}
+		for _, d := range t.bans {
+			holds = holds && !s.dfas[d].accept[w.states[d]]
+		}
+		if holds != t.want {
 			return false
 		}
 	}
