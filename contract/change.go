@@ -3,6 +3,7 @@
 package contract
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -149,7 +150,7 @@ func (c *Change) Finding(target string, failOn Class, words []string) rule.Findi
 	return f
 }
 
-// maxCall bounds a printed command; larger arguments are shown cut.
+// maxCall bounds the arguments of a printed command: those beyond are counted.
 const maxCall = 2_000
 
 // callOf is the command that makes the call: mcprove call TOOL k=v -- COMMAND.
@@ -167,17 +168,19 @@ func callOf(tool string, arguments jsonx.Raw, target []string) string {
 	if err != nil {
 		return "" // not an object: no tools/call can carry it
 	}
-	for _, m := range ms {
+	for i, m := range ms {
 		v := string(m.Value)
 		if s, ok := jsonx.Text(m.Value); ok && jsonx.Check([]byte(s), jsonx.Strict) != nil {
 			v = s
 		}
-		b.WriteString(" " + text.ShellWord(m.Name+"="+v))
-		if b.Len() > maxCall {
-			return text.Clip(b.String(), maxCall)
+		word := text.ShellWord(m.Name + "=" + v)
+		if b.Len()+len(word) > maxCall {
+			fmt.Fprintf(&b, " ... (%d more arguments, %d bytes in all)", len(ms)-i, len(arguments))
+			break
 		}
+		b.WriteString(" " + word)
 	}
-	if !isURL && len(target) > 0 {
+	if !isURL {
 		for _, w := range target {
 			b.WriteString(" " + text.ShellWord(w))
 		}

@@ -114,17 +114,6 @@ func (t uriTemplate) matches(uri string) bool {
 	return err == nil && re.MatchString(uri)
 }
 
-// names are the names of all variables, without modifiers.
-func (t uriTemplate) names() []string {
-	var out []string
-	for _, e := range t.expressions {
-		for _, n := range e.names {
-			out = append(out, bare(n))
-		}
-	}
-	return out
-}
-
 func bare(name string) string {
 	name, _, _ = strings.Cut(name, ":")
 	return strings.TrimSuffix(name, "*")

@@ -70,7 +70,7 @@ func TestSameSurfaceSameBytes(t *testing.T) {
 }
 
 func TestDecodeIsTheInverseOfEncode(t *testing.T) {
-	a := sample(t, `{"name":"a","description":"tag \udb40\udc41 and ‮","inputSchema":{"type":"object","maximum":12345678901234567890}}`)
+	a := sample(t, `{"name":"a","description":"tag \udb40\udc41 and \u202e","inputSchema":{"type":"object","maximum":12345678901234567890}}`)
 	x, err := a.Encode()
 	if err != nil {
 		t.Fatal(err)

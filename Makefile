@@ -1,0 +1,46 @@
+# Every step of CI is a target here; `make help` lists them.
+
+export GOWORK := off
+MODULES := .
+
+.PHONY: help build test lint race floors real bench fuzz clean
+
+help: ## show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build the binary into ./mcprove
+	go build -trimpath -ldflags "-s -w" -o mcprove ./cmd/mcprove
+
+test: ## run all tests of all modules
+	@for m in $(MODULES); do (cd $$m && go test ./...) || exit 1; done
+
+lint: ## gofmt, go vet and staticcheck
+	@files=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$files" ]; then echo "gofmt would change:"; echo "$$files"; exit 1; fi
+	go vet ./...
+	go tool -modfile=tools/go.mod staticcheck ./...
+	GOOS=windows go vet ./internal/proc ./transport
+	GOOS=darwin go vet ./internal/proc ./transport
+
+race: ## run the tests with the race detector, the long ones short
+	go test -race -short ./...
+
+floors: ## check which package may import which
+	go test -count=1 -run 'Imports|Packages|Files|World|Dependencies' .
+
+real: ## test against real servers (installs them into .real, cached)
+	go test -count=1 -timeout 20m -tags real -v -run Real ./internal/cli
+
+bench: ## benchmarks, each with its ratio to a floor of the same run
+	go test -run xxx -bench . -benchtime 1s ./surface ./contract ./internal/schemaset ./wire ./transport ./spec ./report ./mock
+	go test -count=1 -tags bench -v -run Bench ./internal/cli
+
+FUZZTIME ?= 10m
+fuzz: ## run every fuzz target for FUZZTIME
+	@for p in $$(go list ./...); do \
+	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	    echo "$$p $$f"; go test -run xxx -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit 1; \
+	  done; \
+	done
+
+clean: ## remove what was built
+	rm -rf mcprove dist

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package mcprove_test holds the project to its house plan: which package may
+// import which, what only one package may do, and what every file has.
+package mcprove_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/mcprove/mcprove"
+
+// floors says on which floor a package stands. Imports go strictly down; two
+// packages of one floor never import each other.
+var floors = map[string]int{
+	"internal/jsonx": 0, "internal/proc": 0, "internal/text": 0,
+	"wire": 1,
+	"spec": 2, "rule": 2, "internal/schemaset": 2,
+	"transport": 3,
+	"session":   4,
+	"surface":   5, "mock": 5,
+	"contract":             6,
+	"report":               7,
+	"internal/cli/version": 8, // imports nothing of ours; below cli by its path
+	"internal/cli":         9, "cmd/mcprove": 10,
+}
+
+// bans are imports that only some packages may have, with the reason.
+var bans = []struct {
+	prefix  string
+	allowed []string
+	reason  string
+}{
+	{"testing", []string{"mcptest"}, "only the kit for go test is a test"},
+	{"flag", []string{"internal/cli"}, "only the command line reads flags"},
+	{"github.com/spf13/", []string{"internal/cli"}, "only the command line reads flags"},
+	{"golang.org/x/term", []string{"internal/cli"}, "only the command line looks at the terminal"},
+	{"encoding/json", []string{"session"}, "JSON is read through internal/jsonx; session's public API speaks json.RawMessage"},
+	{"github.com/go-json-experiment/", []string{"internal/jsonx"}, "one door to the JSON library"},
+	{"github.com/santhosh-tekuri/", []string{"contract"}, "contract alone asks the validator"},
+	{"github.com/modelcontextprotocol/", nil, "SDKs decode and encode again, so the faults we look for vanish"},
+	{"github.com/mark3labs/", nil, "SDKs decode and encode again, so the faults we look for vanish"},
+}
+
+type pkg struct {
+	ImportPath   string
+	Name, Doc    string
+	Dir          string
+	Imports      []string
+	GoFiles      []string
+	TestGoFiles  []string
+	XTestGoFiles []string
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Doc,Dir,Imports,GoFiles,TestGoFiles,XTestGoFiles", "./...")
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var ps []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
+		var p pkg
+		if err := dec.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		ps = append(ps, p)
+	}
+	return ps
+}
+
+func TestImportsGoDown(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		if len(p.GoFiles) == 0 {
+			continue
+		}
+		floor, ok := floors[name]
+		if !ok {
+			t.Errorf("%s stands on no floor: add it to the table", name)
+			continue
+		}
+		seen[name] = true
+		for _, imp := range p.Imports {
+			if to, ours := strings.CutPrefix(imp, module+"/"); ours {
+				if f, ok := floors[to]; !ok || f >= floor {
+					t.Errorf("%s (floor %d) imports %s (floor %d)", name, floor, to, f)
+				}
+			}
+			for _, b := range bans {
+				if (imp == b.prefix || strings.HasSuffix(b.prefix, "/") && strings.HasPrefix(imp, b.prefix)) && !slices.Contains(b.allowed, name) {
+					t.Errorf("%s imports %s: %s", name, imp, b.reason)
+				}
+			}
+		}
+	}
+	for name := range floors {
+		if !seen[name] {
+			t.Errorf("the table names %s, which does not exist", name)
+		}
+	}
+}
+
+// Every package says in one sentence what it is for.
+func TestPackagesSayWhatTheyAreFor(t *testing.T) {
+	for _, p := range packages(t) {
+		want := "Package " + p.Name + " "
+		if p.Name == "main" {
+			want = "Command "
+		}
+		if len(p.GoFiles) > 0 && !strings.HasPrefix(p.Doc, want) {
+			t.Errorf("%s: the package comment must start with %q, is %q", p.ImportPath, want, p.Doc)
+		}
+	}
+}
+
+// walk visits every Go file of the root module.
+func walk(t *testing.T, visit func(path string, data []byte)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if strings.HasSuffix(path, ".go") {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			visit(path, data)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	const most = 600
+	walk(t, func(path string, data []byte) {
+		if !bytes.HasPrefix(data, []byte("// SPDX-License-Identifier: Apache-2.0\n")) {
+			t.Errorf("%s: the first line must be the SPDX line", path)
+		}
+		if n := bytes.Count(data, []byte("\n")); n > most && !strings.HasSuffix(path, "_test.go") {
+			t.Errorf("%s has %d lines: look for the noun inside", path, n)
+		}
+	})
+}
+
+// Only the command line reads the environment, prints or exits.
+func TestOnlyTheCommandLineTouchesTheWorld(t *testing.T) {
+	forbidden := map[string][]string{
+		"os":  {"Exit", "Getenv", "LookupEnv", "Environ", "Stdout", "Stderr", "Stdin", "Args"},
+		"fmt": {"Print", "Println", "Printf"},
+		"log": {"Print", "Println", "Printf", "Fatal", "Fatalf"},
+	}
+	walk(t, func(path string, data []byte) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "internal/cli/") || strings.HasPrefix(path, "cmd/") {
+			return
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, data, 0)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			return
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := sel.X.(*ast.Ident); ok && x.Obj == nil && slices.Contains(forbidden[x.Name], sel.Sel.Name) {
+				t.Errorf("%s uses %s.%s", path, x.Name, sel.Sel.Name)
+			}
+			return true
+		})
+	})
+}
+
+// Every direct dependency has its reason in docs/dependencies.md, and nothing
+// is required that is not listed there.
+func TestDependenciesHaveReasons(t *testing.T) {
+	cmd := exec.Command("go", "list", "-m", "-f", "{{if and (not .Main) (not .Indirect)}}{{.Path}} {{.Version}}{{end}}", "all")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	doc, err := os.ReadFile("docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(doc)) {
+		if cells := strings.Split(line, "|"); len(cells) > 3 {
+			if name := strings.Trim(strings.TrimSpace(cells[1]), "`"); strings.Contains(name, "/") {
+				listed[name+" "+strings.TrimSpace(cells[2])] = true
+			}
+		}
+	}
+	for line := range strings.Lines(string(out)) {
+		if m := strings.TrimSpace(line); m != "" && !listed[m] {
+			t.Errorf("%s is required, and docs/dependencies.md does not list it", m)
+		} else {
+			delete(listed, m)
+		}
+	}
+	for m := range listed {
+		t.Errorf("docs/dependencies.md lists %s, which is not required", m)
+	}
+	if _, err := os.Stat("go.work"); err == nil {
+		t.Error("there is a go.work: nested modules are tested with GOWORK=off")
+	}
+}
