@@ -91,6 +91,9 @@ type Result struct {
 type Listing struct {
 	Pages []*Result
 	Notes []string // facts worth telling that are no failure
+	// Failed is the page that could not be read, nil when none was asked for
+	// in vain.
+	Failed *Result
 }
 
 // RawRequest is any text to send, well formed or not.

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/transport"
+	"github.com/mcprove/mcprove/wire"
+)
+
+// call is one request on its way. It is the tag of the HTTP channel that it
+// opened. Its fields are under link.mu until done is closed.
+type call struct {
+	method   string
+	keys     []wire.IDKey // ids that are still to be answered; several for a batch
+	token    wire.IDKey   // progress token, empty for none
+	exchange *wire.Exchange
+	notify   func(*wire.Frame)
+	// sub is set for subscriptions/listen, which goes on after its answer's
+	// place in time: notifications are handed to it.
+	sub *Subscription
+
+	channel   transport.Channel
+	onChannel bool // channel is valid: HTTP
+
+	// stray is the last text of the channel that could not be the answer.
+	stray *wire.Frame
+	// resume holds what a legacy stream needs to go on after a break.
+	lastEventID string
+	retry       int64 // milliseconds, -1 when the server named none
+	resumes     int
+	// opened gets a token at the first response head; may be nil.
+	opened chan struct{}
+
+	done     chan struct{}
+	finished bool
+	response *wire.Frame
+	err      error
+}
+
+func newCall(method string, x *wire.Exchange) *call {
+	return &call{method: method, exchange: x, done: make(chan struct{}), retry: -1}
+}
+
+// add puts a frame into the exchange. link.mu is held.
+func (c *call) add(f *wire.Frame) {
+	if !c.finished {
+		c.exchange.Frames = append(c.exchange.Frames, f)
+	}
+}
+
+// finish ends the call, once. link.mu is held.
+func (c *call) finish(response *wire.Frame, err error) {
+	if c.finished {
+		return
+	}
+	c.response, c.err = response, err
+	c.exchange.Response, c.exchange.End = response, time.Now()
+	if response != nil {
+		c.exchange.End = response.Time
+	}
+	c.finished = true
+	close(c.done)
+}
+
+// answered takes a key off the list of ids and reports whether none is left.
+func (c *call) answered(key wire.IDKey) bool {
+	for i, k := range c.keys {
+		if k == key {
+			c.keys = append(c.keys[:i:i], c.keys[i+1:]...)
+			break
+		}
+	}
+	return len(c.keys) == 0
+}
+
+// head returns the last response head of the call's HTTP exchange.
+func (c *call) head() *wire.Head {
+	for i := len(c.exchange.Heads) - 1; i >= 0; i-- {
+		if h := c.exchange.Heads[i]; h.Status != 0 {
+			return h
+		}
+	}
+	return nil
+}
+
+// member returns one member of an object read leniently, nil when it is absent
+// or raw is no object. Of two of a name the last counts.
+func member(raw json.RawMessage, name string) json.RawMessage {
+	ms, err := jsonx.Members(raw, jsonx.Lenient)
+	if err != nil {
+		return nil
+	}
+	var found json.RawMessage
+	for _, m := range ms {
+		if m.Name == name {
+			found = json.RawMessage(m.Value)
+		}
+	}
+	return found
+}
+
+// path follows member names.
+func path(raw json.RawMessage, names ...string) json.RawMessage {
+	for _, n := range names {
+		if raw = member(raw, n); raw == nil {
+			return nil
+		}
+	}
+	return raw
+}

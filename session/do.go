@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
+	"github.com/mcprove/mcprove/wire"
+)
+
+// maxReissues is how often a safe request is sent again after a broken stream.
+const maxReissues = 2
+
+// Call makes one request and waits for its answer. The error is an *RPCError,
+// *TimeoutError, *ResultError, *RoundsError, *transport.Error, or that of the
+// context. A result is returned beside an error whenever a request was sent:
+// its exchange is the evidence. A tool's own error (isError) is a result.
+func (s *Session) Call(ctx context.Context, method string, params json.RawMessage) (*Result, error) {
+	return s.Do(ctx, Request{Method: method, Params: params})
+}
+
+// Do is Call with every choice.
+func (s *Session) Do(ctx context.Context, r Request) (*Result, error) {
+	if r.Timeout == 0 {
+		r.Timeout = s.o.Timeouts.Request
+	}
+	return s.link.do(ctx, r)
+}
+
+// do sends a request, again where it is allowed, and answers what the server
+// asks for in between.
+func (l *link) do(ctx context.Context, r Request) (*Result, error) {
+	result := &Result{Exchange: &wire.Exchange{Method: r.Method}}
+	params := r.Params
+	for {
+		result.Rounds++
+		err := l.round(ctx, &r, params, result)
+		if err != nil {
+			return result, err
+		}
+		if result.ResultType != spec.ResultInputRequired || r.KeepRounds {
+			return result, nil
+		}
+		if result.Rounds > l.o.MaxRounds {
+			return result, &RoundsError{Method: r.Method, Rounds: result.Rounds}
+		}
+		if params, err = l.nextRound(ctx, r.Params, result.Raw); err != nil {
+			return result, fmt.Errorf("%s: %w", r.Method, err)
+		}
+	}
+}
+
+// round is one request and its answer, sent again when a modern stream broke.
+func (l *link) round(ctx context.Context, r *Request, params json.RawMessage, result *Result) error {
+	for {
+		frame, err := l.once(ctx, r, params, result.Exchange)
+		if err != nil {
+			if !l.mayReissue(r, err) || result.Reissued == maxReissues {
+				return err
+			}
+			result.Reissued++
+			continue
+		}
+		result.Raw, result.ResultType, err = l.interpret(r.Method, frame)
+		return err
+	}
+}
+
+// mayReissue: a broken stream is a lost request in the modern era, to be sent
+// again under a new id (2026-07-28/basic/transports/streamable-http), but only
+// what does no harm twice is sent twice.
+func (l *link) mayReissue(r *Request, err error) bool {
+	if !l.http() || l.revision.Era() != spec.Modern || transport.ReasonOf(err) != transport.Broken {
+		return false
+	}
+	m, ok := spec.MethodAt(r.Method, l.revision)
+	return r.Safe || ok && m.Repeatable
+}
+
+// once sends one request under an id of its own and waits for the response.
+func (l *link) once(ctx context.Context, r *Request, params json.RawMessage, x *wire.Exchange) (*wire.Frame, error) {
+	full, err := l.params(params, r.ProgressToken)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Method, err)
+	}
+	own, err := l.paramHeader(r.ToolSchema, full)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Method, err)
+	}
+	id := l.newID()
+	header := replaceHeader(append(l.header(r.Method, full), own...), r.Header)
+	c := newCall(r.Method, x)
+	c.notify = r.OnNotification
+	key, _ := wire.KeyOf(id)
+	c.keys = []wire.IDKey{key}
+	if r.ProgressToken != nil {
+		c.token, _ = wire.KeyOf(r.ProgressToken)
+	}
+	if x.ID == nil {
+		x.ID = id
+	}
+	if err := l.register(c); err != nil {
+		return nil, err
+	}
+	return l.run(ctx, c, transport.Outgoing{Raw: requestText(id, r.Method, full), Header: header}, r.Timeout)
+}
+
+// run sends a registered call and waits for its response.
+func (l *link) run(ctx context.Context, c *call, out transport.Outgoing, limit time.Duration) (*wire.Frame, error) {
+	begin := time.Now()
+	sendCtx, cancel := ctx, context.CancelFunc(func() {})
+	if limit > 0 {
+		sendCtx, cancel = context.WithTimeout(ctx, limit)
+	}
+	err := l.send(sendCtx, c, out)
+	cancel()
+	if err != nil {
+		if ctx.Err() == nil && transport.ReasonOf(err) == transport.TimedOut {
+			err = &TimeoutError{Method: c.method, After: limit, Stderr: l.stderr()}
+		}
+		err = l.sendFailed(c, err)
+		l.abandon(c, err, fateAbandoned)
+		return nil, err
+	}
+	if limit > 0 {
+		limit = max(limit-time.Since(begin), time.Nanosecond)
+	}
+	if err := l.wait(ctx, c, limit); err != nil {
+		return nil, err
+	}
+	return c.response, nil
+}
+
+// sendFailed prefers the reason why the connection ended to the failed write
+// that it caused: a process that died tells more than a broken pipe.
+func (l *link) sendFailed(c *call, err error) error {
+	if l.conn.Kind() != transport.Stdio || transport.ReasonOf(err) == transport.Closed || !isLost(err) {
+		return err
+	}
+	t := time.NewTimer(lostPatience)
+	defer t.Stop()
+	select {
+	case <-l.gone:
+	case <-t.C:
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lost != nil {
+		return l.lost
+	}
+	return err
+}
+
+// lostPatience is how long the reason of a broken pipe is waited for.
+const lostPatience = 2 * time.Second
+
+func (l *link) newID() json.RawMessage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		l.nextID++
+		id := json.RawMessage(strconv.FormatInt(l.nextID, 10))
+		key, _ := wire.KeyOf(id)
+		// A raw text may have used the number.
+		if _, used := l.past[key]; !used && len(l.calls[key]) == 0 {
+			return id
+		}
+	}
+}
+
+// interpret reads a response: an error, or a result and its type.
+func (l *link) interpret(method string, f *wire.Frame) (result json.RawMessage, resultType string, err error) {
+	m := f.Message()
+	if m.Kind == wire.ErrorResponse {
+		e := &RPCError{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data, Method: method}
+		if f.HTTP != nil {
+			e.Status = f.HTTP.Status
+		}
+		return nil, "", e
+	}
+	if k := jsonx.KindOf(m.Result); k != jsonx.Object {
+		return m.Result, "", &ResultError{Method: method, Detail: "the result is no object but " + k.Name(), Frame: f}
+	}
+	if l.revision.Era() != spec.Modern {
+		return m.Result, spec.ResultComplete, nil
+	}
+	raw := member(m.Result, spec.FieldResultType)
+	if raw == nil {
+		return m.Result, spec.ResultComplete, nil // as from an older server (2026-07-28/basic#resulttype)
+	}
+	resultType, ok := jsonx.Text(raw)
+	if !ok {
+		return m.Result, "", &ResultError{Method: method, Detail: "resultType is no string", Frame: f}
+	}
+	if !l.knownResult(method, resultType) {
+		return m.Result, resultType, &ResultError{Method: method, Detail: fmt.Sprintf("unknown resultType %.80q", resultType), Frame: f}
+	}
+	return m.Result, resultType, nil
+}
+
+// knownResult: input_required belongs to some methods only, and other types
+// to extensions that the client declared.
+func (l *link) knownResult(method, resultType string) bool {
+	switch resultType {
+	case spec.ResultComplete:
+		return true
+	case spec.ResultInputRequired:
+		m, ok := spec.MethodAt(method, l.revision)
+		return !ok || m.MultiRound
+	case spec.ResultTask:
+		return path(l.o.Capabilities, "extensions", spec.ExtensionTasks) != nil
+	}
+	return false
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/spec"
+)
+
+// List asks for every page of a list method. On an error the pages read so
+// far are returned with it. The error is a *PageError, that wraps what Call
+// returns, or a *CursorError.
+func (s *Session) List(ctx context.Context, method string) (*Listing, error) {
+	return s.ListAll(ctx, Request{Method: method})
+}
+
+// ListAll is List with every choice of a request; the cursor is the session's.
+func (s *Session) ListAll(ctx context.Context, r Request) (*Listing, error) {
+	l := &Listing{}
+	params := r.Params
+	seen := map[string]struct{}{}
+	for {
+		if len(l.Pages) == s.o.MaxPages {
+			cursor, _ := jsonx.Text(member(params, spec.FieldCursor))
+			return l, &CursorError{Method: r.Method, Cursor: cursor, Pages: len(l.Pages)}
+		}
+		page := r
+		page.Params = params
+		result, err := s.Do(ctx, page)
+		if err != nil {
+			if result != nil && result.Exchange.Request() != nil {
+				l.Failed = result
+			}
+			return l, &PageError{Method: r.Method, Page: len(l.Pages) + 1, Err: err}
+		}
+		l.Pages = append(l.Pages, result)
+		cursor, more, err := s.cursor(r.Method, result, l)
+		if err != nil {
+			return l, &PageError{Method: r.Method, Page: len(l.Pages), Err: err}
+		}
+		if !more {
+			return l, nil
+		}
+		if _, again := seen[cursor]; again {
+			return l, &CursorError{Method: r.Method, Cursor: cursor, Pages: len(l.Pages), Repeat: true}
+		}
+		seen[cursor] = struct{}{}
+		params, err = withMembers(r.Params, true, pair{spec.FieldCursor, json.RawMessage(jsonx.Quote(cursor))})
+		if err != nil {
+			return l, &PageError{Method: r.Method, Page: len(l.Pages), Err: err}
+		}
+	}
+}
+
+// cursor reads nextCursor. An empty one is a cursor in the modern era
+// (2026-07-28/server/utilities/pagination); before, the text is silent and
+// clients stop there.
+func (s *Session) cursor(method string, r *Result, l *Listing) (cursor string, more bool, err error) {
+	raw := member(r.Raw, spec.FieldNextCursor)
+	switch jsonx.KindOf(raw) {
+	case 0:
+		return "", false, nil
+	case jsonx.Null:
+		l.Notes = append(l.Notes, method+": nextCursor is null, read as the end of the list")
+		return "", false, nil
+	case jsonx.String:
+	default:
+		return "", false, &ResultError{Method: method, Detail: "nextCursor is no string", Frame: r.Exchange.Response}
+	}
+	cursor, _ = jsonx.Text(raw)
+	if cursor == "" && s.link.revision.Era() != spec.Modern {
+		s.facts.note(EmptyCursor, method+": nextCursor is empty", r.Exchange.Response)
+		l.Notes = append(l.Notes, method+": nextCursor is empty, read as the end of the list")
+		return "", false, nil
+	}
+	return cursor, true, nil
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
+)
+
+// negotiator finds a common revision by the algorithm of 2026-07-28
+// (basic/versioning, and "backward compatibility" of each transport).
+type negotiator struct {
+	target   transport.Target
+	o        *Options
+	facts    *facts
+	watch    *watch
+	attempts []Attempt
+}
+
+// verdict is what an answer to server/discover says about the server.
+type verdict uint8
+
+const (
+	isModern     verdict = iota + 1
+	otherVersion         // modern, of another version
+	isOther              // an answer that tells nothing of the modern era
+	isSilent             // none in time
+	hasDied              // the connection ended
+	isFatal              // no other method would do better
+)
+
+// run returns an open link on which requests can be made.
+func (n *negotiator) run(ctx context.Context) (*link, *Negotiated, error) {
+	era := n.o.Era
+	if n.o.Revision.Valid() {
+		era = n.o.Revision.Era()
+	}
+	kind := n.target.Kind()
+	if kind == transport.HTTPSSE && era == 0 {
+		era = spec.Legacy // there is no other on this transport
+	}
+	switch {
+	case era == spec.Modern:
+		return n.modernOnly(ctx)
+	case era == spec.Legacy && kind == transport.StreamableHTTP:
+		l, err := n.open(ctx, n.target)
+		if err != nil {
+			return nil, nil, err
+		}
+		return n.legacyHTTP(ctx, l)
+	case era == spec.Legacy:
+		return n.legacyFresh(ctx)
+	case kind == transport.Stdio:
+		return n.autoStdio(ctx)
+	}
+	return n.autoHTTP(ctx)
+}
+
+func (n *negotiator) modern() spec.Revision {
+	if n.o.Revision.Valid() && n.o.Revision.Era() == spec.Modern {
+		return n.o.Revision
+	}
+	return newest(spec.Modern)
+}
+
+func (n *negotiator) legacy() spec.Revision {
+	if n.o.Revision.Valid() && n.o.Revision.Era() == spec.Legacy {
+		return n.o.Revision
+	}
+	return newest(spec.Legacy)
+}
+
+func newest(e spec.Era) spec.Revision {
+	rs := e.Revisions()
+	return rs[len(rs)-1]
+}
+
+// open connects. A bound of Start holds even where the caller gave none.
+func (n *negotiator) open(ctx context.Context, target transport.Target) (*link, error) {
+	n.watch.waitFor("a connection", nil)
+	limit, cancel := context.WithTimeout(ctx, bound(n.o.Timeouts.Start))
+	defer cancel()
+	l, err := openLink(limit, target, n.o, n.facts)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// drop closes a connection that is not used any more. Nothing it holds is
+// worth patience.
+func (n *negotiator) drop(ctx context.Context, l *link) {
+	limit, cancel := context.WithTimeout(ctx, dropPatience)
+	defer cancel()
+	_ = l.close(limit)
+}
+
+const (
+	dropPatience = time.Second
+	// sameProcess bounds initialize in a process that has answered
+	// server/discover by an error: it is up, and may only be wedged.
+	sameProcess = 10 * time.Second
+)
+
+func (n *negotiator) note(a Attempt, err error, format string, args ...any) {
+	a.Err, a.Verdict = err, fmt.Sprintf(format, args...)
+	n.attempts = append(n.attempts, a)
+}
+
+// fail is the error of a negotiation in which the server did answer.
+func (n *negotiator) fail(asked string, supported []string, err error) error {
+	if ctxErr := contextCause(err); ctxErr != nil {
+		return ctxErr
+	}
+	var e *transport.Error
+	var t *TimeoutError
+	if len(supported) == 0 && (errors.As(err, &e) || errors.As(err, &t)) {
+		return err
+	}
+	return &NegotiationError{Asked: asked, Supported: supported, Attempts: n.attempts, Err: err}
+}
+
+// contextCause is the end of the caller's context, when that was the reason.
+func contextCause(err error) error {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case err == context.DeadlineExceeded:
+		return err
+	}
+	return nil
+}
+
+// modernOnly speaks the modern era or fails.
+func (n *negotiator) modernOnly(ctx context.Context) (*link, *Negotiated, error) {
+	l, err := n.open(ctx, n.target)
+	if err != nil {
+		return nil, nil, err
+	}
+	limit := n.o.Timeouts.Start
+	if l.http() {
+		limit = n.o.Timeouts.Request
+	}
+	d := n.discover(ctx, l, n.modern(), limit, true)
+	if d.verdict == isModern {
+		return l, d.agreed, nil
+	}
+	var rpc *RPCError
+	if errors.As(d.err, &rpc) && rpc.Code == spec.CodeMethodNotFound {
+		// A modern server that forgot server/discover still marks its results.
+		if neg := n.probe(ctx, l, limit); neg != nil {
+			return l, neg, nil
+		}
+	}
+	n.drop(ctx, l)
+	return nil, nil, n.fail(n.modern().String(), d.supported, d.err)
+}
+
+// legacyFresh does the handshake on a connection of its own.
+func (n *negotiator) legacyFresh(ctx context.Context) (*link, *Negotiated, error) {
+	l, err := n.open(ctx, n.target)
+	if err != nil {
+		return nil, nil, err
+	}
+	neg, err := n.initialize(ctx, l, n.o.Timeouts.Start, true)
+	if err != nil {
+		n.drop(ctx, l)
+		return nil, nil, n.fail(n.legacy().String(), supportedBy(err), err)
+	}
+	return l, neg, nil
+}
+
+// autoStdio: server/discover first; any error, silence or death leads to the
+// handshake (2026-07-28/basic/transports/stdio#backward-compatibility).
+func (n *negotiator) autoStdio(ctx context.Context) (*link, *Negotiated, error) {
+	l, err := n.open(ctx, n.target)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := n.discover(ctx, l, n.modern(), n.o.Timeouts.Discover, true)
+	switch d.verdict {
+	case isModern:
+		return l, d.agreed, nil
+	case isOther, otherVersion:
+		if d.verdict == otherVersion && !knowsLegacy(d.supported) {
+			break
+		}
+		neg, err := n.initialize(ctx, l, min(bound(n.o.Timeouts.Start), sameProcess), false)
+		if err == nil {
+			return l, neg, nil
+		}
+		n.drop(ctx, l)
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		// Some servers are wedged by a request before the handshake.
+		return n.legacyFresh(ctx)
+	case isSilent, hasDied:
+		n.drop(ctx, l)
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		return n.afterSilence(ctx, d)
+	}
+	n.drop(ctx, l)
+	return nil, nil, n.fail(n.modern().String(), d.supported, d.err)
+}
+
+// afterSilence does the handshake in a fresh process. A server whose start
+// alone takes longer than we listened for server/discover was not silent, only
+// slow: it is asked again, lest a modern server be taken for a legacy one.
+func (n *negotiator) afterSilence(ctx context.Context, before discovery) (*link, *Negotiated, error) {
+	l, err := n.open(ctx, n.target)
+	if err != nil {
+		return nil, nil, err
+	}
+	begin := time.Now()
+	neg, err := n.initialize(ctx, l, n.o.Timeouts.Start, true)
+	var rpc *RPCError
+	switch {
+	case errors.As(err, &rpc) && before.verdict == isSilent:
+		// It is up and refuses the handshake: perhaps it is modern only.
+		d := n.discover(ctx, l, n.modern(), n.o.Timeouts.Request, false)
+		if d.verdict == isModern {
+			return l, d.agreed, nil
+		}
+	case err != nil:
+	case before.verdict == isSilent && l.started().Sub(begin) > n.o.Timeouts.Discover/2:
+		return n.askAgain(ctx, l, neg, l.started().Sub(begin))
+	default:
+		return l, neg, nil
+	}
+	n.drop(ctx, l)
+	return nil, nil, n.fail(n.legacy().String(), supportedBy(err), err)
+}
+
+// askAgain sends server/discover to one more process, with the patience that
+// the start of the one before has shown to be needed.
+func (n *negotiator) askAgain(ctx context.Context, l *link, neg *Negotiated, start time.Duration) (*link, *Negotiated, error) {
+	again, err := n.open(ctx, n.target)
+	if err != nil {
+		return l, neg, nil
+	}
+	limit := min(2*start+n.o.Timeouts.Discover, bound(n.o.Timeouts.Start))
+	if d := n.discover(ctx, again, n.modern(), limit, true); d.verdict == isModern {
+		n.drop(ctx, l)
+		return again, d.agreed, nil
+	}
+	n.drop(ctx, again)
+	if ctx.Err() != nil {
+		n.drop(ctx, l)
+		return nil, nil, ctx.Err()
+	}
+	neg.Attempts = n.attempts
+	return l, neg, nil
+}
+
+// autoHTTP: a modern request first, then initialize, then GET for an endpoint
+// event (2026-07-28/basic/transports/streamable-http#backward-compatibility).
+func (n *negotiator) autoHTTP(ctx context.Context) (*link, *Negotiated, error) {
+	l, err := n.open(ctx, n.target)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := n.discover(ctx, l, n.modern(), n.o.Timeouts.Request, true)
+	switch {
+	case d.verdict == isModern:
+		return l, d.agreed, nil
+	case d.verdict == isFatal || ctx.Err() != nil,
+		d.verdict == otherVersion && !knowsLegacy(d.supported):
+		n.drop(ctx, l)
+		return nil, nil, n.fail(n.modern().String(), d.supported, d.err)
+	}
+	return n.legacyHTTP(ctx, l)
+}
+
+// legacyHTTP does the handshake by Streamable HTTP, then by HTTP+SSE.
+func (n *negotiator) legacyHTTP(ctx context.Context, l *link) (*link, *Negotiated, error) {
+	neg, err := n.initialize(ctx, l, n.o.Timeouts.Request, false)
+	if err == nil {
+		return l, neg, nil
+	}
+	n.drop(ctx, l)
+	target, ok := n.target.(transport.SSEFallback)
+	if !ok || ctx.Err() != nil || !isClientError(err) {
+		return nil, nil, n.fail(n.legacy().String(), supportedBy(err), err)
+	}
+	sse, openErr := n.open(ctx, target.HTTPSSE())
+	if openErr != nil {
+		n.note(Attempt{Transport: transport.HTTPSSE, Method: "GET", Fresh: true}, openErr, "no HTTP+SSE either")
+		if transport.ReasonOf(openErr) == transport.AuthNeeded {
+			err = openErr
+		}
+		return nil, nil, n.fail(n.legacy().String(), supportedBy(err), err)
+	}
+	neg, err = n.initialize(ctx, sse, n.o.Timeouts.Request, true)
+	if err != nil {
+		n.drop(ctx, sse)
+		return nil, nil, n.fail(n.legacy().String(), supportedBy(err), err)
+	}
+	return sse, neg, nil
+}
+
+// isClientError reports whether an error is an HTTP 4xx that may come from a
+// server of the older transport. The newest text names 400, 404 and 405; up to
+// 2025-06-18 it was any 4xx.
+func isClientError(err error) bool {
+	var e *transport.Error
+	if !errors.As(err, &e) {
+		var rpc *RPCError
+		return errors.As(err, &rpc) && rpc.Status >= 400 && rpc.Status < 500 && rpc.Status != 401 && rpc.Status != 403
+	}
+	switch e.Reason {
+	case transport.NotFound, transport.BadStatus:
+		return e.Status >= 400 && e.Status < 500
+	}
+	return false
+}
