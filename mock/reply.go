@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mock
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// reply makes the reply to a request that can be answered: the correct answer,
+// or the error e, and then what the faults make of it.
+func (s *Server) reply(ctx context.Context, q *request, e *Error) *reply {
+	r := &reply{status: http.StatusOK}
+	if e == nil {
+		var result []byte
+		if result, e = s.answer(ctx, q); e == nil {
+			r.text = response(q.ID, result)
+		}
+	}
+	if e != nil {
+		r.text, r.status = e.text(q.ID), e.httpStatus(q.revision)
+	}
+	for _, f := range q.faults {
+		f.apply(q, r)
+	}
+	return r
+}
+
+// accepted is the reply to what needs no answer.
+func accepted(q *request, status int) *reply {
+	r := &reply{status: status}
+	for _, f := range q.faults {
+		f.apply(q, r)
+	}
+	return r
+}
+
+// wait waits as long as the faults say. It returns false when there must be no
+// answer, once the request is over.
+func (r *reply) wait(ctx context.Context) bool {
+	if r.drop {
+		<-ctx.Done()
+		return false
+	}
+	if r.delay <= 0 {
+		return true
+	}
+	t := time.NewTimer(r.delay)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
