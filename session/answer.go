@@ -20,10 +20,8 @@ import (
 func (l *link) serverRequest(on *call, f *wire.Frame, m *wire.Message) {
 	l.mu.Lock()
 	legacy := l.legacy
-	if on == nil && len(l.all) == 1 {
-		for c := range l.all {
-			on = c
-		}
+	if on == nil && !l.http() {
+		on = l.only()
 	}
 	if on != nil {
 		on.add(f)
@@ -70,17 +68,13 @@ func (l *link) answer(ctx context.Context, on *call, key wire.IDKey, m *wire.Mes
 		text = []byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":` + string(result) + `}`)
 	}
 	c := newCall("answer", &wire.Exchange{})
+	c.parent = on
 	if l.register(c) != nil {
 		return
 	}
 	limit, done := context.WithTimeout(ctx, bound(l.o.Timeouts.Request))
 	defer done()
 	sendErr := l.send(limit, c, transport.Outgoing{Raw: text, Header: l.header("", nil)})
-	l.mu.Lock()
-	if on != nil && len(c.exchange.Frames) > 0 {
-		on.add(c.exchange.Frames[0])
-	}
-	l.mu.Unlock()
 	if sendErr == nil && l.conn.Kind() != transport.Stdio {
 		select {
 		case <-c.done:

@@ -23,6 +23,9 @@ type call struct {
 	// place in time: notifications are handed to it.
 	sub *Subscription
 
+	// parent is the call that an answer of ours belongs to.
+	parent *call
+
 	channel   transport.Channel
 	onChannel bool // channel is valid: HTTP
 
@@ -43,6 +46,24 @@ type call struct {
 
 func newCall(method string, x *wire.Exchange) *call {
 	return &call{method: method, exchange: x, done: make(chan struct{}), retry: -1}
+}
+
+// sent takes in a frame or head that is about to be sent. link.mu is held.
+func (c *call) sent(e transport.TapEvent) {
+	x := c.exchange
+	switch e.Kind {
+	case transport.EventHead:
+		c.channel, c.onChannel = e.Channel, true
+		x.Heads = append(x.Heads, e.Head)
+	case transport.EventFrame:
+		x.Frames = append(x.Frames, e.Frame)
+		if x.Start.IsZero() {
+			x.Start = e.Frame.Time
+		}
+		if c.parent != nil {
+			c.parent.add(e.Frame)
+		}
+	}
 }
 
 // add puts a frame into the exchange. link.mu is held.

@@ -62,15 +62,16 @@ const (
 const maxAnswers = 32
 
 func openLink(ctx context.Context, target transport.Target, o *Options, x *facts) (*link, error) {
-	conn, err := target.Open(ctx, transport.Options{Tap: o.Tap, Stderr: o.Stderr, Limit: o.Limit})
-	if err != nil {
-		return nil, err
-	}
 	l := &link{
-		conn: conn, facts: x, o: o, slots: make(chan struct{}, maxAnswers),
+		facts: x, o: o, slots: make(chan struct{}, maxAnswers),
 		calls: map[wire.IDKey][]*call{}, tokens: map[wire.IDKey]*call{}, past: map[wire.IDKey]fate{},
 		all: map[*call]struct{}{}, serving: map[wire.IDKey]context.CancelFunc{}, gone: make(chan struct{}),
 	}
+	conn, err := target.Open(ctx, transport.Options{Tap: l.tap, Stderr: o.Stderr, Limit: o.Limit})
+	if err != nil {
+		return nil, err
+	}
+	l.conn = conn
 	l.life, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	l.owned.Go(l.pump)
 	return l, nil
@@ -190,6 +191,9 @@ func (l *link) register(c *call) error {
 
 // finish ends a call and forgets it. mu is held.
 func (l *link) finish(c *call, response *wire.Frame, err error) {
+	if c.finished {
+		return
+	}
 	how := fateAnswered
 	if response == nil {
 		how = fateAbandoned
@@ -231,6 +235,23 @@ func (l *link) remove(k wire.IDKey, c *call, how fate) {
 	l.past[k] = how
 }
 
+// only is the one request under way, nil when there are none or several: on a
+// shared channel what names no request can belong to that one alone. mu is
+// held.
+func (l *link) only() *call {
+	var found *call
+	for c := range l.all {
+		if len(c.keys) == 0 || c.sub != nil {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = c
+	}
+	return found
+}
+
 // abandon stops waiting for a call. It returns false when the call has ended
 // in the meantime.
 func (l *link) abandon(c *call, err error, how fate) bool {
@@ -244,41 +265,23 @@ func (l *link) abandon(c *call, err error, how fate) bool {
 	return true
 }
 
-// send sends one frame for a call, which may be nil.
+// send sends one frame for a call. That it was sent is recorded by tap.
 func (l *link) send(ctx context.Context, c *call, out transport.Outgoing) error {
-	if c != nil {
-		out.Tag = c
-	}
-	sent, err := l.conn.Send(ctx, out)
-	if c != nil {
-		l.mu.Lock()
-		l.record(c, sent)
-		l.mu.Unlock()
-	}
+	out.Tag = c
+	_, err := l.conn.Send(ctx, out)
 	return err
 }
 
-// record puts what was sent before all that may have arrived already. mu is
-// held.
-func (l *link) record(c *call, sent transport.Sent) {
-	c.channel, c.onChannel = sent.Channel, l.conn.Kind() != transport.Stdio
-	x := c.exchange
-	at := len(x.Frames)
-	for at > 0 && sent.Frame != nil && x.Frames[at-1].Time.After(sent.Frame.Time) && x.Frames[at-1].Dir == wire.ToClient {
-		at--
+// tap records what is sent just before it is, so that it stands in the
+// exchange before all that answers it.
+func (l *link) tap(e transport.TapEvent) {
+	if c, ok := e.Tag.(*call); ok && e.Sent {
+		l.mu.Lock()
+		c.sent(e)
+		l.mu.Unlock()
 	}
-	if sent.Frame != nil {
-		x.Frames = append(x.Frames[:at:at], append([]*wire.Frame{sent.Frame}, x.Frames[at:]...)...)
-		if x.Start.IsZero() {
-			x.Start = sent.Frame.Time
-		}
-	}
-	if sent.Head != nil {
-		h := len(x.Heads)
-		for h > 0 && x.Heads[h-1].Time.After(sent.Head.Time) && x.Heads[h-1].Status != 0 {
-			h--
-		}
-		x.Heads = append(x.Heads[:h:h], append([]*wire.Head{sent.Head}, x.Heads[h:]...)...)
+	if l.o.Tap != nil {
+		l.o.Tap(e)
 	}
 }
 

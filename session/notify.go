@@ -32,13 +32,8 @@ func (l *link) notification(on *call, f *wire.Frame, m *wire.Message) {
 		on = l.byID(id)
 	}
 	l.mu.Lock()
-	if on == nil && l.conn.Kind() == transport.Stdio && len(l.all) == 1 {
-		// On a shared channel it can belong only to the one request under way.
-		for c := range l.all {
-			if c.sub == nil {
-				on = c
-			}
-		}
+	if on == nil && l.conn.Kind() == transport.Stdio && m.Method != spec.NotificationProgress {
+		on = l.only()
 	}
 	var tell func(*wire.Frame)
 	if on != nil && !on.finished {

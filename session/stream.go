@@ -27,10 +27,7 @@ func (l *link) listen(ctx context.Context) {
 	if l.register(c) != nil {
 		return
 	}
-	sent, err := r.Request(limit, transport.Request{Method: "GET", Header: l.header("", nil), Tag: c})
-	l.mu.Lock()
-	l.record(c, sent)
-	l.mu.Unlock()
+	_, err := r.Request(limit, transport.Request{Method: "GET", Header: l.header("", nil), Tag: c})
 	if err != nil {
 		l.abandon(c, err, fateAnswered)
 		return
@@ -88,14 +85,10 @@ func (l *link) resume(c *call) {
 	}
 	ctx, cancel := context.WithTimeout(l.life, bound(l.o.Timeouts.Request))
 	defer cancel()
-	sent, err := r.Request(ctx, transport.Request{Method: "GET", Header: append(l.header("", nil), header), Tag: c})
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if c.finished {
-		return
-	}
-	l.record(c, sent)
+	_, err := r.Request(ctx, transport.Request{Method: "GET", Header: append(l.header("", nil), header), Tag: c})
 	if err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		l.finish(c, nil, err)
 	}
 }

@@ -85,7 +85,8 @@ type Outgoing struct {
 	Bare bool
 	// Terminator replaces the LF of a stdio line when it is not nil.
 	Terminator []byte
-	// Tag comes back in every event of the channel that this opens over HTTP.
+	// Tag comes back in every event of the channel that this opens over HTTP,
+	// and in what the tap sees of the sending.
 	Tag any
 }
 
@@ -199,8 +200,8 @@ type Event struct {
 
 // Tap sees everything that crosses a connection, both ways, in the order in
 // which it was handed to or read from the carrier: events that arrive before
-// Receive gives them, and frames and heads that are sent. Calls of one
-// connection do not overlap. A tap must be quick and must not call the Conn.
+// Receive gives them, and frames and heads just before they are sent. Calls
+// of one connection do not overlap. A tap must be quick and must not call the Conn.
 type Tap func(TapEvent)
 
 // TapEvent is one thing that crossed.

@@ -138,7 +138,7 @@ func (c *h1) start(ctx context.Context, r *request) (pending, error) {
 			return nil, err
 		}
 		p := &h1Pending{h1: c, conn: conn, head: r.method == "HEAD", reused: reused, whole: r.bytes != nil}
-		n, err := writeContext(ctx, conn.writer(), b)
+		n, err := writeContext(ctx, conn.Conn, b)
 		switch {
 		case err == nil:
 			return p, nil

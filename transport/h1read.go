@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http/httputil"
 	"strconv"
 	"strings"
@@ -281,9 +280,3 @@ func headLine(br *bufio.Reader, size *int) (string, error) {
 		return string(bytes.TrimSuffix(b, []byte{'\r'})), nil
 	}
 }
-
-// writer is the connection for writeContext, which must not close it for a
-// deadline that both directions share.
-func (c *h1Conn) writer() io.WriteCloser { return c.Conn }
-
-var _ net.Conn = (*h1Conn)(nil)

@@ -48,15 +48,16 @@ func (c *lineConn) read(lost func(error) *Error) {
 	}
 }
 
-// Send implements Conn. A context that ends while a line is being written
-// leaves half a line behind; every later Send fails then.
+// Send implements Conn. A context that ends while a line is being written to
+// a process leaves half a line behind; every later Send fails then. Over a
+// pipe, whose writing cannot be ended, the line goes on by itself and later
+// ones wait for it.
 func (c *lineConn) Send(ctx context.Context, out Outgoing) (Sent, error) {
 	select {
 	case c.lock <- struct{}{}:
 	case <-ctx.Done():
 		return Sent{}, c.sendError(ctx.Err())
 	}
-	defer func() { <-c.lock }()
 	end, terminator := []byte{'\n'}, wire.LF
 	if out.Terminator != nil {
 		end, terminator = out.Terminator, terminatorOf(out.Terminator)
@@ -69,17 +70,37 @@ func (c *lineConn) Send(ctx context.Context, out Outgoing) (Sent, error) {
 	}
 	sent := Sent{Channel: Main, Frame: f}
 	if c.writeErr != nil {
+		defer func() { <-c.lock }()
 		return sent, c.sendError(c.writeErr)
 	}
-	c.observe(TapEvent{Sent: true, Event: Event{Kind: EventFrame, Frame: f}})
-	n, err := writeContext(ctx, c.w, buf)
-	if err != nil {
-		if n > 0 {
-			c.writeErr = err
-		}
+	c.observe(TapEvent{Sent: true, Event: Event{Kind: EventFrame, Channel: Main, Tag: out.Tag, Frame: f}})
+	if err := c.write(ctx, buf); err != nil {
 		return sent, c.sendError(err)
 	}
 	return sent, nil
+}
+
+// write writes a line and gives the lock back once that has ended.
+func (c *lineConn) write(ctx context.Context, line []byte) error {
+	do := func() error {
+		defer func() { <-c.lock }()
+		n, err := writeContext(ctx, c.w, line)
+		if err != nil && n > 0 {
+			c.writeErr = err
+		}
+		return err
+	}
+	if _, ok := c.w.(writeDeadliner); ok || ctx.Done() == nil {
+		return do()
+	}
+	written := make(chan error, 1)
+	c.reading.Go(func() { written <- do() })
+	select {
+	case err := <-written:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func terminatorOf(b []byte) wire.Terminator {
@@ -106,10 +127,10 @@ func (c *lineConn) sendError(err error) *Error {
 
 type writeDeadliner interface{ SetWriteDeadline(time.Time) error }
 
-// writeContext writes b, at most until ctx ends. A writer without deadlines is
-// closed then, because nothing else ends its Write.
-func writeContext(ctx context.Context, w io.WriteCloser, b []byte) (int, error) {
-	if ctx.Done() == nil {
+// writeContext writes b, at most until ctx ends when the writer has deadlines.
+func writeContext(ctx context.Context, w io.Writer, b []byte) (int, error) {
+	d, ok := w.(writeDeadliner)
+	if ctx.Done() == nil || !ok {
 		return w.Write(b)
 	}
 	if err := ctx.Err(); err != nil {
@@ -118,17 +139,14 @@ func writeContext(ctx context.Context, w io.WriteCloser, b []byte) (int, error) 
 	fired := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(fired)
-		d, ok := w.(writeDeadliner)
-		if !ok || d.SetWriteDeadline(time.Unix(1, 0)) != nil {
-			_ = w.Close()
+		if c, ok := w.(io.Closer); ok && d.SetWriteDeadline(time.Unix(1, 0)) != nil {
+			_ = c.Close() // nothing else ends a Write of this system's pipes
 		}
 	})
 	n, err := w.Write(b)
 	if !stop() {
 		<-fired
-		if d, ok := w.(writeDeadliner); ok {
-			_ = d.SetWriteDeadline(time.Time{})
-		}
+		_ = d.SetWriteDeadline(time.Time{})
 		if err != nil {
 			err = ctx.Err()
 		}
