@@ -127,7 +127,7 @@ func (c *Change) Finding(target string, failOn Class, words []string) rule.Findi
 	switch {
 	case c.Words != "":
 		add("words", c.Words, rule.Diff)
-	case c.Before != nil && c.After != nil:
+	case c.Pointer != "" && c.Before != nil && c.After != nil:
 		add("before", string(c.Before), rule.Plain)
 		add("after", string(c.After), rule.Plain)
 	}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cli is the command line: flags and files in, library calls, reports
+// out. It alone prints, reads the environment and exits.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/mcprove/mcprove/internal/cli/version"
+	"github.com/mcprove/mcprove/internal/text"
+	"github.com/mcprove/mcprove/rule"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// Env is the world around one run; tests make their own.
+type Env struct {
+	Args    []string // without the program's name
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Environ []string // KEY=VALUE
+	Now     func() time.Time
+	// StdoutTTY and StderrTTY tell that a person reads it.
+	StdoutTTY, StderrTTY bool
+	Width                int // of the terminal; 0 when unknown
+}
+
+// app is one run.
+type app struct {
+	env      Env
+	stdout   io.Writer
+	stderr   io.Writer
+	redactor *text.Redactor
+	secrets  []string // values that must appear nowhere
+	opened   bool     // the server answered
+	exit     int      // decided by the verb when it returns no error
+}
+
+// Main runs mcprove in this process's world and returns the exit code.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	width := 0
+	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		width = w
+	}
+	return Run(ctx, Env{
+		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Environ: os.Environ(), Now: time.Now, Width: width,
+		StdoutTTY: term.IsTerminal(int(os.Stdout.Fd())), StderrTTY: term.IsTerminal(int(os.Stderr.Fd())),
+	})
+}
+
+// Run is Main in a given world. The context ends when the user interrupts.
+func Run(ctx context.Context, env Env) (code int) {
+	a := &app{env: env, stdout: env.Stdout, stderr: env.Stderr, redactor: &text.Redactor{}}
+	a.learnSecrets(env.Environ)
+	defer func() {
+		if r := recover(); r != nil {
+			a.report(&Error{Exit: exitInternal, Code: "internal", Message: fmt.Sprintf("internal fault: %v", r),
+				Try: "please report it, with the command and this stack:\n" + string(debug.Stack())})
+			code = exitInternal
+		}
+	}()
+	root := a.root()
+	root.SetArgs(env.Args)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
+		a.report(&Error{Exit: exitInterrupted, Code: "interrupted", Message: "interrupted"})
+		return exitInterrupted
+	case err == nil:
+		return a.exit
+	}
+	e := explain(err, a.opened)
+	a.report(e)
+	return e.Exit
+}
+
+// learnSecrets teaches the redactor the values of inherited variables that by
+// their names hold secrets, and look like it: a word such as "staging" must
+// not vanish from what a server shows.
+func (a *app) learnSecrets(environ []string) {
+	for _, kv := range environ {
+		k, v, ok := strings.Cut(kv, "=")
+		if ok && text.SecretName(k) && len(v) >= 12 && strings.ContainsAny(v, "0123456789") {
+			a.secret(v)
+		}
+	}
+}
+
+// learn takes secrets out of what the user passes on by name.
+func (a *app) learn(named map[string]string) {
+	for k, v := range named {
+		if text.SecretName(k) {
+			a.secret(v)
+			// "Bearer abc": the token alone is the secret, too.
+			if _, token, ok := strings.Cut(v, " "); ok {
+				a.secret(token)
+			}
+		}
+	}
+}
+
+func (a *app) secret(v string) {
+	a.redactor.Add(v)
+	a.secrets = append(a.secrets, v)
+}
+
+// getenv reads a variable of the run's environment; the last one counts.
+func (a *app) getenv(name string) (string, bool) {
+	for i := len(a.env.Environ) - 1; i >= 0; i-- {
+		if k, v, ok := strings.Cut(a.env.Environ[i], "="); ok && k == name {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mcprove",
+		Short: "Prove that an MCP server keeps its promises",
+		Long: `mcprove records what an MCP server promises, and says exactly which changes
+break the agents that were built on it: with a call that worked before and fails
+now.
+
+A target is a command after --, a URL, or demo: (a server inside mcprove).`,
+		Example: `  mcprove demo                                          # see the whole job
+  mcprove contract snapshot -- npx -y my-mcp-server     # record; commit the file
+  mcprove contract check -- npx -y my-mcp-server        # hold the server to it
+  mcprove show https://example.com/mcp                  # just look`,
+		SilenceErrors: true, SilenceUsage: true,
+		Version: version.String(),
+		Args: func(cmd *cobra.Command, words []string) error {
+			if len(words) == 0 {
+				return nil
+			}
+			var verbs []string
+			for _, c := range cmd.Commands() {
+				verbs = append(verbs, c.Name())
+			}
+			try := "mcprove --help"
+			if near := rule.Nearest(words[0], verbs); len(near) > 0 {
+				try = "mcprove " + near[0]
+			}
+			return usage("", try, "unknown verb %q", words[0])
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.SetIn(a.env.Stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(cmd.CommandPath(), cmd.CommandPath()+" --help", "%v", err)
+	})
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.AddCommand(a.showCommand(), a.contractCommand(), a.rulesCommand(), a.explainCommand(), a.demoCommand(), a.versionCommand())
+	for _, c := range root.Commands() {
+		wrapArgs(c)
+	}
+	return root
+}
+
+// wrapArgs makes cobra's own complaints about words usage errors.
+func wrapArgs(c *cobra.Command) {
+	if args := c.Args; args != nil {
+		c.Args = func(cmd *cobra.Command, words []string) error {
+			err := args(cmd, words)
+			if _, ok := errors.AsType[*Error](err); err == nil || ok {
+				return err
+			}
+			return usage(cmd.CommandPath(), cmd.CommandPath()+" --help", "%v", err)
+		}
+	}
+	for _, sub := range c.Commands() {
+		wrapArgs(sub)
+	}
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(a.stdout, "mcprove %s\n", version.String())
+			return err
+		},
+	}
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/text"
+	"github.com/mcprove/mcprove/surface"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) showCommand() *cobra.Command {
+	var (
+		tf     targetFlags
+		format string
+		color  string
+		full   bool
+	)
+	cmd := &cobra.Command{
+		Use:   "show [flags] TARGET",
+		Short: "Look at what a server shows, and record nothing",
+		Long: `Print everything that a server shows: its description, tools with their
+arguments, resources, templates and prompts. TARGET may also be a file that
+contract diff reads. No tool is called.`,
+		Example: `  mcprove show -- npx -y @modelcontextprotocol/server-memory
+  mcprove show demo:
+  mcprove show --format json mcprove.contract.json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			before, command, err := words(cmd, args)
+			if err != nil {
+				return err
+			}
+			if format != "text" && format != "json" {
+				return usage("--format", "text or json", "unknown format %q", format)
+			}
+			colored, err := a.colored(color)
+			if err != nil {
+				return err
+			}
+			s, name, err := a.shown(cmd.Context(), &tf, before, command)
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				data, err := s.Encode()
+				if err != nil {
+					return err
+				}
+				_, err = a.stdout.Write(data)
+				a.notes(a.stderr, s.Notes)
+				return err
+			}
+			p := printer{w: a.stdout, color: colored, full: full, clean: func(s string) string { return text.Line(a.redactor.String(s)) }}
+			p.surface(name, s)
+			return p.err
+		},
+	}
+	tf.add(cmd)
+	cmd.Flags().StringVarP(&format, "format", "o", "text", "text, or json: the contract that snapshot would write")
+	cmd.Flags().StringVar(&color, "color", "auto", "auto, always or never")
+	cmd.Flags().BoolVar(&full, "full", false, "whole descriptions")
+	return cmd
+}
+
+// shown is a live server's surface, or that of a file.
+func (a *app) shown(ctx context.Context, tf *targetFlags, before, command []string) (*surface.Surface, string, error) {
+	isFile := len(before) == 1 && len(command) == 0 && tf.server == "" && !strings.Contains(before[0], "://") && !strings.HasPrefix(before[0], "demo:")
+	if isFile {
+		s, err := a.source(ctx, tf, before[0])
+		return s.surface, s.name, err
+	}
+	s, err := a.live(ctx, tf, before, command)
+	return s.surface, s.name, err
+}
+
+// printer prints a surface for people.
+type printer struct {
+	w     io.Writer
+	color bool
+	full  bool
+	clean func(string) string
+	err   error
+}
+
+func (p *printer) f(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+func (p *printer) bold(s string) string {
+	if p.color {
+		return "\x1b[1m" + s + "\x1b[0m"
+	}
+	return s
+}
+
+func (p *printer) dim(s string) string {
+	if p.color && s != "" {
+		return "\x1b[2m" + s + "\x1b[0m"
+	}
+	return s
+}
+
+// words shortens a text to its first sentence or line.
+func (p *printer) words(s string) string {
+	s = strings.TrimSpace(s)
+	if p.full {
+		return p.clean(s)
+	}
+	s, _, _ = strings.Cut(s, "\n")
+	const most = 100
+	return p.clean(text.Clip(s, most))
+}
+
+func (p *printer) surface(target string, s *surface.Surface) {
+	name := member(s.Server, "name")
+	if name == "" {
+		name = target
+	}
+	p.f("%s %s\n", p.bold(p.clean(name)), p.clean(member(s.Server, "version")))
+	if len(s.Revisions) > 0 {
+		p.f("  revisions     %s\n", p.clean(strings.Join(s.Revisions, ", ")))
+	}
+	if caps := names(s.Capabilities); caps != "" {
+		p.f("  capabilities  %s\n", p.clean(caps))
+	}
+	if s.Instructions != "" {
+		p.f("  instructions  %s\n", p.words(s.Instructions))
+	}
+	for _, k := range surface.Kinds {
+		items := s.Items(k)
+		if len(items) == 0 {
+			continue
+		}
+		p.f("\n%s (%d)\n", p.bold(headings[k]), len(items))
+		for i := range items {
+			p.item(&items[i])
+		}
+	}
+	if len(s.Notes) > 0 {
+		p.f("\n")
+	}
+	for _, n := range s.Notes {
+		p.f("note: %s\n", p.clean(n))
+	}
+}
+
+var headings = map[surface.Kind]string{
+	surface.Tools: "tools", surface.Resources: "resources", surface.Templates: "resource templates", surface.Prompts: "prompts",
+}
+
+func (p *printer) item(it *surface.Item) {
+	flags := ""
+	if it.Kind == surface.Tools {
+		flags = hintWords(it)
+	}
+	p.f("  %s%s\n", p.bold(p.clean(it.Name)), p.dim(flags))
+	if d := it.Text("description"); d != "" {
+		p.f("      %s\n", p.words(d))
+	}
+	switch it.Kind {
+	case surface.Tools:
+		p.rows(schemaRows(it.Member("inputSchema")))
+		if out := schemaRows(it.Member("outputSchema")); len(out) > 0 {
+			p.f("      %s\n", p.dim("returns"))
+			p.rows(out)
+		}
+	case surface.Prompts:
+		p.rows(promptRows(it))
+	default:
+		if m := it.Text("mimeType"); m != "" {
+			p.f("      %s\n", p.dim(p.clean(m)))
+		}
+	}
+}
+
+// row is one argument for the eye.
+type row struct{ name, typ, need string }
+
+func (p *printer) rows(rows []row) {
+	width := 0
+	for _, r := range rows {
+		width = max(width, len([]rune(p.clean(r.name))))
+	}
+	width = min(width, 40)
+	for _, r := range rows {
+		p.f("      %-*s  %-24s %s\n", width, p.clean(r.name), p.clean(text.Clip(r.typ, 60)), r.need)
+	}
+}
+
+func member(raw jsonx.Raw, name string) string {
+	ms, _ := jsonx.Members(raw, jsonx.Strict)
+	for _, m := range ms {
+		if m.Name == name {
+			t, _ := jsonx.Text(m.Value)
+			return t
+		}
+	}
+	return ""
+}
+
+func names(raw jsonx.Raw) string {
+	ms, _ := jsonx.Members(raw, jsonx.Strict)
+	var out []string
+	for _, m := range ms {
+		inner, _ := jsonx.Members(m.Value, jsonx.Strict)
+		var on []string
+		for _, i := range inner {
+			if string(i.Value) == "true" {
+				on = append(on, i.Name)
+			}
+		}
+		n := m.Name
+		if len(on) > 0 {
+			n += " (" + strings.Join(on, ", ") + ")"
+		}
+		out = append(out, n)
+	}
+	return strings.Join(out, ", ")
+}
+
+// hintWords says what a tool promises about itself, where it says so.
+func hintWords(it *surface.Item) string {
+	ms, _ := jsonx.Members(it.Member("annotations"), jsonx.Strict)
+	said := map[string]string{
+		"readOnlyHint=true": "read-only", "readOnlyHint=false": "writes", "destructiveHint=true": "destructive", "destructiveHint=false": "not destructive",
+		"idempotentHint=true": "idempotent", "openWorldHint=true": "open world", "openWorldHint=false": "closed world",
+	}
+	var out []string
+	for _, m := range ms {
+		if w := said[m.Name+"="+string(m.Value)]; w != "" {
+			out = append(out, w)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "  " + strings.Join(out, ", ")
+}
+
+// maxRows bounds the rows of one schema, and depth how far they go down.
+const (
+	maxRows  = 60
+	maxDepth = 6
+)
+
+// schemaRows lists the members of a schema, nested ones by their paths, behind
+// references and in unions too.
+func schemaRows(schema jsonx.Raw) []row {
+	if schema == nil {
+		return nil
+	}
+	l := rowLister{root: schema}
+	l.object(schema, "", 0)
+	if len(l.rows) == maxRows {
+		l.rows = append(l.rows, row{name: "...", typ: "more members"})
+	}
+	return l.rows
+}
+
+type rowLister struct {
+	root jsonx.Raw
+	rows []row
+}
+
+// behind follows a local reference.
+func (l *rowLister) behind(schema jsonx.Raw) jsonx.Raw {
+	for range 8 {
+		ref := member(schema, "$ref")
+		if !strings.HasPrefix(ref, "#/") {
+			return schema
+		}
+		v, err := jsonx.Lookup(l.root, ref[1:])
+		if err != nil {
+			return schema
+		}
+		schema = v
+	}
+	return schema
+}
+
+func (l *rowLister) object(schema jsonx.Raw, path string, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	schema = l.behind(schema)
+	required := map[string]bool{}
+	if r, err := jsonx.Lookup(schema, "/required"); err == nil {
+		es, _ := jsonx.Elements(r, jsonx.Strict)
+		for _, e := range es {
+			n, _ := jsonx.Text(e)
+			required[n] = true
+		}
+	}
+	if ps, err := jsonx.Lookup(schema, "/properties"); err == nil {
+		ms, _ := jsonx.Members(ps, jsonx.Strict)
+		slices.SortStableFunc(ms, func(a, b jsonx.Member) int {
+			return -cmp.Compare(b2i(required[a.Name]), b2i(required[b.Name]))
+		})
+		for _, m := range ms {
+			if len(l.rows) >= maxRows {
+				return
+			}
+			need := ""
+			if required[m.Name] {
+				need = "required"
+			}
+			name := m.Name
+			if path != "" {
+				name = path + "." + name
+			}
+			l.rows = append(l.rows, row{name, l.typeOf(m.Value), need})
+			l.inside(m.Value, name, depth+1)
+		}
+	}
+	for _, k := range []string{"allOf", "anyOf", "oneOf"} {
+		branches, err := jsonx.Lookup(schema, "/"+k)
+		if err != nil {
+			continue
+		}
+		es, _ := jsonx.Elements(branches, jsonx.Strict)
+		for _, e := range es {
+			l.object(e, path, depth+1)
+		}
+	}
+}
+
+// inside goes into a member that is an object or a list of objects.
+func (l *rowLister) inside(schema jsonx.Raw, path string, depth int) {
+	schema = l.behind(schema)
+	if items, err := jsonx.Lookup(schema, "/items"); err == nil && jsonx.KindOf(items) == jsonx.Object {
+		l.inside(items, path+"[]", depth)
+		return
+	}
+	l.object(schema, path, depth)
+}
+
+func b2i(b bool) int {
+	if b {
+		return 0
+	}
+	return 1
+}
+
+// typeOf words a schema's type: string, string|null, integer[], "a"|"b".
+func (l *rowLister) typeOf(schema jsonx.Raw) string {
+	schema = l.behind(schema)
+	look := func(p string) jsonx.Raw {
+		v, err := jsonx.Lookup(schema, p)
+		if err != nil {
+			return nil
+		}
+		return v
+	}
+	join := func(raw jsonx.Raw, one func(jsonx.Raw) string) string {
+		es, _ := jsonx.Elements(raw, jsonx.Strict)
+		var out []string
+		for _, e := range es {
+			if s := one(e); !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+		return strings.Join(out, "|")
+	}
+	switch t := look("/type"); {
+	case look("/enum") != nil:
+		return join(look("/enum"), func(e jsonx.Raw) string { return string(e) })
+	case look("/const") != nil:
+		return string(look("/const"))
+	case jsonx.KindOf(t) == jsonx.Array:
+		return join(t, func(e jsonx.Raw) string { s, _ := jsonx.Text(e); return s })
+	case string(t) == `"array"`:
+		if items := look("/items"); items != nil {
+			return l.typeOf(items) + "[]"
+		}
+		return "array"
+	case t != nil:
+		s, _ := jsonx.Text(t)
+		return s
+	case look("/anyOf") != nil:
+		return join(look("/anyOf"), l.typeOf)
+	case look("/oneOf") != nil:
+		return join(look("/oneOf"), l.typeOf)
+	}
+	return "any"
+}
+
+func promptRows(it *surface.Item) []row {
+	es, _ := jsonx.Elements(it.Member("arguments"), jsonx.Strict)
+	var rows []row
+	for _, e := range es {
+		need := ""
+		if v, err := jsonx.Lookup(e, "/required"); err == nil && string(v) == "true" {
+			need = "required"
+		}
+		rows = append(rows, row{member(e, "name"), "string", need})
+	}
+	return rows
+}
