@@ -92,8 +92,8 @@ type Explanation struct {
 	Root Comparison
 	// Deltas holds set deltas first, in document order, then texts.
 	Deltas []Delta
-	// Unexplained is set where the root lost (or gained) values and no delta
-	// could be proven to be the cause: report the root witness itself.
+	// Set where the root lost (or gained) values, or may have, and no delta
+	// could be proven to be the cause: report the root result itself.
 	LostUnexplained, GainedUnexplained bool
 	// DeclaredLost is Root.Lost under the declared-names lens: objects of the
 	// old schema that declare properties are taken to hold no other names.

@@ -275,8 +275,8 @@ func (x *explainer) finish() {
 	x.lend(&x.out.Root.Gained, func(d *Delta) *Result { return &d.Gained })
 	lost, gained := false, false
 	for _, d := range x.set {
-		lost = lost || d.Lost.Verdict == Outside
-		gained = gained || d.Gained.Verdict == Outside
+		lost = lost || d.Lost.Verdict != Inside && d.Lost.Reason != reasonNotAsked
+		gained = gained || d.Gained.Verdict != Inside && d.Gained.Reason != reasonNotAsked
 	}
 	x.out.LostUnexplained = x.out.Root.Lost.Verdict != Inside && !lost
 	x.out.GainedUnexplained = x.out.Root.Gained.Verdict != Inside && !gained

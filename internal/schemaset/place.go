@@ -23,13 +23,13 @@ func (x *explainer) place(ov, nv *view, at spot, v *visit) {
 	oe, ne := ov.enum(), nv.enum()
 	if (oe == nil || ne == nil) && ov.km != nv.km {
 		x.types(ov, nv, base, at, v)
-		if base.OldUntyped || base.NewUntyped || ov.km&nv.km == 0 {
+		if ov.free() || nv.free() || ov.km&nv.km == 0 {
 			return
 		}
 	}
 	if oe != nil || ne != nil {
 		x.values(oe, ne, ov, nv, base, at, v, 0)
-		if oe != nil && ne != nil || len(ov.unions)+len(nv.unions) == 0 {
+		if oe != nil && ne != nil {
 			return
 		}
 	}
@@ -278,6 +278,8 @@ func (x *explainer) pair(k kinds, p pair, base Delta, at spot, v *visit) {
 		ov, nv := restrict(oo.view.enum(), k), restrict(no.view.enum(), k)
 		if ov != nil || nv != nil {
 			x.values(ov, nv, oo.view, no.view, base, at, v, k)
+		}
+		if ov != nil && nv != nil {
 			return
 		}
 		if k == kNumber && oo.view.km&k != no.view.km&k {

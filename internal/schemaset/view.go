@@ -68,6 +68,16 @@ func (v *view) ptr() string {
 // untyped reports that the view admits all kinds, and by its form.
 func (v *view) untyped() bool { return v.km == kAll && !v.intricate() && v.enum() == nil }
 
+// free reports that the view says nothing at all.
+func (v *view) free() bool {
+	for _, n := range v.nodes {
+		if !n.trivial() && !n.bare() {
+			return false
+		}
+	}
+	return true
+}
+
 // intricate reports branches or conditions.
 func (v *view) intricate() bool {
 	for _, n := range v.nodes {
@@ -78,7 +88,7 @@ func (v *view) intricate() bool {
 	return false
 }
 
-// enum returns the values that all lists of the view share, nil without a list.
+// enum returns the listed values that the view accepts, nil without a list.
 func (v *view) enum() *valueSet {
 	var set *valueSet
 	for _, n := range v.nodes {
@@ -103,8 +113,17 @@ func (v *view) enum() *valueSet {
 	}
 	out := newValueSet(nil)
 	out.texts = set.texts
+	strict := false
+	for _, n := range v.nodes {
+		strict = strict || n.num != nil || n.str != nil || n.arr != nil || n.obj != nil || n.not != nil
+	}
+	e := newEvaluator()
 	for _, x := range set.vals {
-		if x.kind&v.km != 0 {
+		fits := x.kind&v.km != 0
+		for i := 0; strict && fits && i < len(v.nodes); i++ {
+			fits = e.eval(v.nodes[i], x) != No
+		}
+		if fits {
 			out.add(x)
 		}
 	}

@@ -177,6 +177,8 @@ var friendlyCuts = []rune{'a', 'b', '0', '1', 'A', 'B', ' ', '!', '-', '_', 'x',
 
 func runeRank(r rune) int {
 	switch {
+	case r == 0x2028 || r == 0x2029:
+		return 3_000_000 // engines disagree whether a dot matches them
 	case r >= 'a' && r <= 'z':
 		return int(r)
 	case r >= '0' && r <= '9':
