@@ -21,6 +21,7 @@ const (
 	yellow paint = "33"
 	blue   paint = "34"
 	cyan   paint = "36"
+	dim    paint = "2"
 	strong       = bold + ";" // before a colour
 )
 

@@ -104,6 +104,9 @@ func (t *textReport) entry(f *finding, mixed, again bool) {
 	if s := f.places(limit); s != "" {
 		t.prose(4, 2, line(s))
 	}
+	if f.Fingerprint != "" && (f.Status >= rule.Warn || t.options.Verbose) {
+		t.put(4, t.paint(dim, "fingerprint "+line(f.Fingerprint)))
+	}
 	t.gap()
 }
 
