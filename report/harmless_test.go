@@ -37,7 +37,7 @@ type secretError string
 func (e secretError) Error() string { return "secret " + string(e) }
 
 var (
-	ownColour   = regexp.MustCompile(`\x1b\[(0|1|1;|(1;)?3[1-6])m`)
+	ownColour   = regexp.MustCompile(`\x1b\[(0|1|2|1;|(1;)?3[1-6])m`)
 	hashCommand = regexp.MustCompile(`##[a-z-]*\[`)
 	placeholder = regexp.MustCompile(`(^|[^{])\{\d+\}`)
 	link        = regexp.MustCompile(`[^\\]\]\(`)
