@@ -103,9 +103,12 @@ func (p *peer) cancel(q *request) {
 	}
 }
 
-// end closes the session.
+// leave ends what would last as long as the session.
+func (p *peer) leave() { p.once.Do(func() { close(p.ended) }) }
+
+// end closes the session and cancels what is running in it.
 func (p *peer) end() {
-	p.once.Do(func() { close(p.ended) })
+	p.leave()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, cancel := range p.running {

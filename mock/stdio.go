@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/mcprove/mcprove/spec"
 	"github.com/mcprove/mcprove/wire"
@@ -17,6 +18,9 @@ var ErrEnded = errors.New("ended by a fault of the script")
 
 // maxRunning bounds the requests of one connection that are being answered.
 const maxRunning = 64
+
+// grace is how long requests may run on after the end of the input.
+const grace = 500 * time.Millisecond
 
 // ServeStdio serves one client over a pair of streams, a message a line, until
 // r ends, the context is done or a fault ends it; in the latter two cases r is
@@ -32,9 +36,12 @@ func (s *Server) ServeStdio(ctx context.Context, r io.Reader, w io.Writer) error
 	})
 	defer func() {
 		unread()
-		cancel(nil)
-		c.peer.end()
+		c.peer.leave()
+		// Whoever ends his input still wants the answers to what he asked.
+		patience := time.AfterFunc(grace, func() { cancel(nil) })
 		c.running.Wait()
+		patience.Stop()
+		cancel(nil)
 	}()
 	for _, b := range s.banners() {
 		c.write(b)
@@ -184,6 +191,8 @@ func (c *stdioConn) relay(ctx context.Context) {
 			select {
 			case m := <-st.messages:
 				c.write(m)
+			case <-c.peer.ended:
+				return
 			case <-ctx.Done():
 				return
 			}
@@ -197,7 +206,7 @@ func (c *stdioConn) finish(ctx context.Context, q *request, r *reply) {
 	if q.Kind == wire.Request && q.Method != spec.MethodInitialize && ctx.Err() != nil {
 		return
 	}
-	if !r.wait(ctx) {
+	if r.drop || !r.wait(ctx) {
 		return
 	}
 	switch {

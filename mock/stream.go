@@ -124,12 +124,18 @@ func (s *Server) listen(ctx context.Context, q *request) (json.RawMessage, *Erro
 	s.open(st)
 	defer s.close(st)
 	q.send(notification(spec.NotificationSubscriptionsAck, st.tagged(object(member{"notifications", object(honoured...)}))))
+	var left chan struct{} // over HTTP the context tells
+	if q.peer != nil {
+		left = q.peer.ended
+	}
 	for {
 		select {
 		case m := <-st.messages:
 			q.send(m)
+			continue
+		case <-left:
 		case <-ctx.Done():
-			return object(member{spec.FieldMeta, object(member{spec.MetaSubscriptionID, q.ID})}), nil
 		}
+		return object(member{spec.FieldMeta, object(member{spec.MetaSubscriptionID, q.ID})}), nil
 	}
 }
