@@ -40,6 +40,7 @@ type call struct {
 
 	done     chan struct{}
 	finished bool
+	size     int // of the frames in the exchange
 	response *wire.Frame
 	err      error
 }
@@ -66,12 +67,25 @@ func (c *call) sent(e transport.TapEvent) {
 	}
 }
 
+// maxExchange bounds the bytes of the frames beside the response that one
+// exchange keeps.
+const maxExchange = 64 << 20
+
 // add puts a frame into the exchange. link.mu is held.
 func (c *call) add(f *wire.Frame) {
-	if !c.finished {
-		c.exchange.Frames = append(c.exchange.Frames, f)
+	if c.finished {
+		return
 	}
+	if c.size > maxExchange && !f.Message().IsResponse() {
+		c.exchange.Dropped++
+		return
+	}
+	c.size += len(f.Raw) + frameOverhead
+	c.exchange.Frames = append(c.exchange.Frames, f)
 }
+
+// frameOverhead stands for what a frame costs beside its bytes.
+const frameOverhead = 256
 
 // finish ends the call, once. link.mu is held.
 func (c *call) finish(response *wire.Frame, err error) {

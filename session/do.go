@@ -51,7 +51,7 @@ func (l *link) do(ctx context.Context, r Request) (*Result, error) {
 		if result.Rounds > l.o.MaxRounds {
 			return result, &RoundsError{Method: r.Method, Rounds: result.Rounds}
 		}
-		if params, err = l.nextRound(ctx, r.Params, result.Raw); err != nil {
+		if params, err = l.nextRound(ctx, r.Params, result); err != nil {
 			return result, fmt.Errorf("%s: %w", r.Method, err)
 		}
 	}
@@ -68,8 +68,7 @@ func (l *link) round(ctx context.Context, r *Request, params json.RawMessage, re
 			result.Reissued++
 			continue
 		}
-		result.Raw, result.ResultType, err = l.interpret(r.Method, frame)
-		return err
+		return l.interpret(r.Method, frame, result)
 	}
 }
 
@@ -129,10 +128,7 @@ func (l *link) run(ctx context.Context, c *call, out transport.Outgoing, limit t
 		l.abandon(c, err, fateAbandoned)
 		return nil, err
 	}
-	if limit > 0 {
-		limit = max(limit-time.Since(begin), time.Nanosecond)
-	}
-	if err := l.wait(ctx, c, limit); err != nil {
+	if err := l.wait(ctx, c, limit, time.Since(begin)); err != nil {
 		return nil, err
 	}
 	return c.response, nil
@@ -176,34 +172,38 @@ func (l *link) newID() json.RawMessage {
 	}
 }
 
-// interpret reads a response: an error, or a result and its type.
-func (l *link) interpret(method string, f *wire.Frame) (result json.RawMessage, resultType string, err error) {
+// interpret reads a response into r: an error, or a result and its type.
+func (l *link) interpret(method string, f *wire.Frame, r *Result) error {
 	m := f.Message()
+	r.Raw, r.ResultType, r.members = nil, "", nil
 	if m.Kind == wire.ErrorResponse {
 		e := &RPCError{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data, Method: method}
 		if f.HTTP != nil {
 			e.Status = f.HTTP.Status
 		}
-		return nil, "", e
+		return e
 	}
+	r.Raw = m.Result
 	if k := jsonx.KindOf(m.Result); k != jsonx.Object {
-		return m.Result, "", &ResultError{Method: method, Detail: "the result is no object but " + k.Name(), Frame: f}
+		return &ResultError{Method: method, Detail: "the result is no object but " + k.Name(), Frame: f}
 	}
-	if l.revision.Era() != spec.Modern {
-		return m.Result, spec.ResultComplete, nil
+	var err error
+	if r.members, err = jsonx.Members(m.Result, jsonx.Lenient); err != nil {
+		return &ResultError{Method: method, Detail: "the result cannot be read: " + err.Error(), Frame: f}
 	}
-	raw := member(m.Result, spec.FieldResultType)
-	if raw == nil {
-		return m.Result, spec.ResultComplete, nil // as from an older server (2026-07-28/basic#resulttype)
+	r.ResultType = spec.ResultComplete
+	raw := r.Member(spec.FieldResultType)
+	if raw == nil || l.revision.Era() != spec.Modern {
+		return nil // an absent one is complete (2026-07-28/basic#resulttype)
 	}
-	resultType, ok := jsonx.Text(raw)
-	if !ok {
-		return m.Result, "", &ResultError{Method: method, Detail: "resultType is no string", Frame: f}
+	var ok bool
+	if r.ResultType, ok = jsonx.Text(raw); !ok {
+		return &ResultError{Method: method, Detail: "resultType is no string", Frame: f}
 	}
-	if !l.knownResult(method, resultType) {
-		return m.Result, resultType, &ResultError{Method: method, Detail: fmt.Sprintf("unknown resultType %.80q", resultType), Frame: f}
+	if !l.knownResult(method, r.ResultType) {
+		return &ResultError{Method: method, Detail: fmt.Sprintf("unknown resultType %.80q", r.ResultType), Frame: f}
 	}
-	return m.Result, resultType, nil
+	return nil
 }
 
 // knownResult: input_required belongs to some methods only, and other types

@@ -14,13 +14,13 @@ type facts struct {
 	mu            sync.Mutex
 	anomalies     []*Anomaly
 	notifications []*wire.Frame
-	dropped       int // notifications that were not kept
+	size          int // of the notifications in bytes
 }
 
 const (
-	// maxNotifications bounds how many notifications are kept: a server that
-	// sends without end must not fill the memory.
-	maxNotifications = 100_000
+	// maxNotifications bounds the bytes of the notifications that are kept: a
+	// server that sends without end must not fill the memory.
+	maxNotifications = 64 << 20
 	// maxAnomalies bounds the number of different causes.
 	maxAnomalies = 1000
 )
@@ -43,15 +43,15 @@ func (x *facts) note(kind AnomalyKind, note string, f *wire.Frame) {
 func (x *facts) keep(f *wire.Frame) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.notifications) == maxNotifications {
-		x.dropped++
+	if x.size > maxNotifications {
 		return
 	}
+	x.size += len(f.Raw) + frameOverhead
 	x.notifications = append(x.notifications, f)
 }
 
 // Notifications returns every notification so far, in the order of arrival;
-// of a flood the first 100,000.
+// of a flood the first 64 MiB.
 func (s *Session) Notifications() []*wire.Frame {
 	s.facts.mu.Lock()
 	defer s.facts.mu.Unlock()

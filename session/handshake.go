@@ -44,11 +44,11 @@ func (n *negotiator) discoverOnce(ctx context.Context, l *link, r spec.Revision,
 	x := &wire.Exchange{Method: spec.MethodDiscover}
 	a := Attempt{Transport: l.conn.Kind(), Method: x.Method, Revision: r.String(), Fresh: fresh, Exchange: x}
 	frame, err := l.once(ctx, &Request{Method: x.Method, Timeout: limit}, nil, x)
-	var result json.RawMessage
+	var result Result
 	if err == nil {
-		result, _, err = l.interpret(x.Method, frame)
+		err = l.interpret(x.Method, frame, &result)
 	}
-	if err == nil && !isDiscoverResult(result) {
+	if err == nil && !isDiscoverResult(&result) {
 		err = &ResultError{Method: x.Method, Detail: "the result is not that of " + x.Method, Frame: frame}
 	}
 	d := discovery{err: err}
@@ -56,10 +56,10 @@ func (n *negotiator) discoverOnce(ctx context.Context, l *link, r spec.Revision,
 	d.verdict, word = judge(l, err)
 	d.supported = supportedBy(err)
 	if d.verdict == isModern {
-		d.agreed = n.agree(l, r, x, result)
+		d.agreed = n.agree(l, r, x, &result)
 		d.supported = d.agreed.Supported
 		if err := n.choose(d.agreed, l); err != nil {
-			d.verdict, d.err, word = otherVersion, err, "modern, but of other versions"
+			d.verdict, d.err, word = otherVersion, err, "a DiscoverResult that names other versions only"
 		}
 	}
 	n.note(a, err, "%s", word)
@@ -71,39 +71,38 @@ func (n *negotiator) discoverOnce(ctx context.Context, l *link, r spec.Revision,
 
 // isDiscoverResult tells a DiscoverResult from the {} of a server that answers
 // every method.
-func isDiscoverResult(result json.RawMessage) bool {
-	return jsonx.KindOf(member(result, "supportedVersions")) == jsonx.Array || member(result, spec.FieldResultType) != nil
+func isDiscoverResult(r *Result) bool {
+	return jsonx.KindOf(r.Member("supportedVersions")) == jsonx.Array || r.Member(spec.FieldResultType) != nil
 }
 
 // agree is what a DiscoverResult says.
-func (n *negotiator) agree(l *link, r spec.Revision, x *wire.Exchange, result json.RawMessage) *Negotiated {
+func (n *negotiator) agree(l *link, r spec.Revision, x *wire.Exchange, result *Result) *Negotiated {
 	neg := &Negotiated{
 		Transport: l.conn.Kind(), Era: spec.Modern, Revision: r, Asked: r.String(), Handshake: x,
-		Supported:    texts(member(result, "supportedVersions")),
-		Capabilities: member(result, "capabilities"),
-		ServerInfo:   path(result, spec.FieldMeta, spec.MetaServerInfo),
+		Supported:    texts(result.Member("supportedVersions")),
+		Capabilities: result.Member("capabilities"),
+		ServerInfo:   member(result.Member(spec.FieldMeta), spec.MetaServerInfo),
 	}
-	if s, ok := jsonx.Text(member(result, "instructions")); ok {
+	if s, ok := jsonx.Text(result.Member("instructions")); ok {
 		neg.Instructions = &s
 	}
 	return neg
 }
 
-// choose takes the newest modern version that both know. A server that lists
-// none of ours but answered in one is believed to speak that one.
+// choose takes the newest modern version that both know. That a server answers
+// server/discover in a version does not mean that it speaks it: there are ones
+// that list only legacy versions, and refuse every other modern request.
+// Without a list the version of the answer is all there is.
 func (n *negotiator) choose(neg *Negotiated, l *link) error {
-	if len(neg.Supported) == 0 || slices.Contains(neg.Supported, neg.Revision.String()) && n.o.Revision.Valid() {
-		l.settle()
-		return nil
-	}
 	r := common(neg.Supported, spec.Modern)
 	switch {
-	case n.o.Revision.Valid():
-		return &NegotiationError{Asked: neg.Asked, Supported: neg.Supported}
-	case r != 0:
-		neg.Revision = r
-		l.speak(r, "", false)
+	case len(neg.Supported) == 0, slices.Contains(neg.Supported, neg.Revision.String()) && n.o.Revision.Valid():
+		r = neg.Revision
+	case r == 0, n.o.Revision.Valid():
+		return &NegotiationError{Asked: neg.Asked, Supported: neg.Supported, Attempts: n.attempts}
 	}
+	neg.Revision = r
+	l.speak(r, "", false)
 	l.settle()
 	return nil
 }
@@ -171,7 +170,7 @@ func judge(l *link, err error) (verdict, string) {
 func judgeCode(l *link, rpc *RPCError) (verdict, string) {
 	switch {
 	case rpc.Code == spec.CodeUnsupportedVersion:
-		return otherVersion, "modern, but of other versions"
+		return otherVersion, "the server names other versions"
 	case spec.ModernError(int(rpc.Code)):
 		return isFatal, fmt.Sprintf("error %d, which only a modern server sends", rpc.Code)
 	case l.http() && (rpc.Status == 401 || rpc.Status == 403):
@@ -209,9 +208,9 @@ func (n *negotiator) initialize(ctx context.Context, l *link, limit time.Duratio
 	params := json.RawMessage(`{"protocolVersion":` + string(jsonx.Quote(asked.String())) +
 		`,"capabilities":` + string(n.o.Capabilities) + `,"clientInfo":` + string(n.o.ClientInfo) + `}`)
 	frame, err := l.once(ctx, &Request{Method: x.Method, Timeout: limit}, params, x)
-	var result json.RawMessage
+	var result Result
 	if err == nil {
-		result, _, err = l.interpret(x.Method, frame)
+		err = l.interpret(x.Method, frame, &result)
 	}
 	if err != nil {
 		n.note(a, err, "the handshake failed")
@@ -219,9 +218,9 @@ func (n *negotiator) initialize(ctx context.Context, l *link, limit time.Duratio
 	}
 	neg := &Negotiated{
 		Transport: l.conn.Kind(), Era: spec.Legacy, Asked: asked.String(), Handshake: x,
-		ServerInfo: member(result, "serverInfo"), Capabilities: member(result, "capabilities"),
+		ServerInfo: result.Member("serverInfo"), Capabilities: result.Member("capabilities"),
 	}
-	if s, ok := jsonx.Text(member(result, "instructions")); ok {
+	if s, ok := jsonx.Text(result.Member("instructions")); ok {
 		neg.Instructions = &s
 	}
 	for _, h := range x.Heads {
@@ -229,7 +228,7 @@ func (n *negotiator) initialize(ctx context.Context, l *link, limit time.Duratio
 			neg.SessionID = id
 		}
 	}
-	if err := n.accept(neg, result, frame); err != nil {
+	if err := n.accept(neg, &result, frame); err != nil {
 		n.note(a, err, "the handshake names a version we cannot speak")
 		return nil, err
 	}
@@ -246,8 +245,8 @@ func (n *negotiator) initialize(ctx context.Context, l *link, limit time.Duratio
 
 // accept reads the version that the server answered. A client that cannot
 // follow leaves (basic/lifecycle#version-negotiation).
-func (n *negotiator) accept(neg *Negotiated, result json.RawMessage, frame *wire.Frame) error {
-	version, ok := jsonx.Text(member(result, "protocolVersion"))
+func (n *negotiator) accept(neg *Negotiated, result *Result, frame *wire.Frame) error {
+	version, ok := jsonx.Text(result.Member("protocolVersion"))
 	if !ok {
 		return &ResultError{Method: spec.MethodInitialize, Detail: "the result has no protocolVersion", Frame: frame}
 	}

@@ -285,12 +285,13 @@ func (l *link) tap(e transport.TapEvent) {
 	}
 }
 
-// wait waits for the call, at most for d; zero is without bound but ctx. On
-// the end of the wait the call is abandoned, and the server is told.
-func (l *link) wait(ctx context.Context, c *call, d time.Duration) error {
+// wait waits for the call, at most for d, of which some has passed already;
+// zero is without bound but ctx. On the end of the wait the call is abandoned,
+// and the server is told.
+func (l *link) wait(ctx context.Context, c *call, d, passed time.Duration) error {
 	var expired <-chan time.Time
 	if d > 0 {
-		t := time.NewTimer(d)
+		t := time.NewTimer(d - passed)
 		defer t.Stop()
 		expired = t.C
 	}

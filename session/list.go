@@ -59,7 +59,7 @@ func (s *Session) ListAll(ctx context.Context, r Request) (*Listing, error) {
 // (2026-07-28/server/utilities/pagination); before, the text is silent and
 // clients stop there.
 func (s *Session) cursor(method string, r *Result, l *Listing) (cursor string, more bool, err error) {
-	raw := member(r.Raw, spec.FieldNextCursor)
+	raw := r.Member(spec.FieldNextCursor)
 	switch jsonx.KindOf(raw) {
 	case 0:
 		return "", false, nil

@@ -119,6 +119,11 @@ func (n *negotiator) fail(asked string, supported []string, err error) error {
 	}
 	var e *transport.Error
 	var t *TimeoutError
+	var known *NegotiationError
+	if errors.As(err, &known) {
+		known.Attempts = n.attempts
+		return known
+	}
 	if len(supported) == 0 && (errors.As(err, &e) || errors.As(err, &t)) {
 		return err
 	}

@@ -326,6 +326,9 @@ func TestNegotiateHTTP(t *testing.T) {
 			spec.Rev20251125, "fresh server/discover, initialize", ""},
 		{"a stream that ends", before(func(w http.ResponseWriter, _ *http.Request, m *wire.Message) { writeEvents(w) }),
 			spec.Rev20251125, "fresh server/discover, initialize", ""},
+		{"a DiscoverResult that lists legacy versions only", before(func(w http.ResponseWriter, _ *http.Request, m *wire.Message) {
+			writeJSON(w, 200, "%s", answer(m, strings.Replace(discovered, "2026-07-28", "2025-06-18", 1)))
+		}), spec.Rev20251125, "fresh server/discover, initialize", ""},
 		{"500", before(func(w http.ResponseWriter, _ *http.Request, _ *wire.Message) { w.WriteHeader(500) }),
 			spec.Rev20251125, "fresh server/discover, initialize", ""},
 
@@ -341,6 +344,9 @@ func TestNegotiateHTTP(t *testing.T) {
 		{"broken", func(w http.ResponseWriter, _ *http.Request, _ *wire.Message) { w.WriteHeader(503) }, 0, "", transport.BadStatus},
 		{"header mismatch", func(w http.ResponseWriter, _ *http.Request, m *wire.Message) {
 			writeJSON(w, 400, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32020,"message":"no"}}`, m.ID)
+		}, 0, "fresh server/discover", ""},
+		{"a DiscoverResult that lists unknown versions only", func(w http.ResponseWriter, _ *http.Request, m *wire.Message) {
+			writeJSON(w, 200, "%s", answer(m, strings.Replace(discovered, "2026-07-28", "2027-07-28", 1)))
 		}, 0, "fresh server/discover", ""},
 		{"another version", func(w http.ResponseWriter, _ *http.Request, m *wire.Message) {
 			writeJSON(w, 400, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":["2027-07-28"]}}}`, m.ID)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/spec"
 	"github.com/mcprove/mcprove/transport"
 	"github.com/mcprove/mcprove/wire"
@@ -85,6 +86,19 @@ type Result struct {
 	Rounds int
 	// Reissued counts how often a broken stream made us send it again.
 	Reissued int
+
+	members []jsonx.Member
+}
+
+// Member returns one member of the result as it crossed, nil when it is absent.
+// Of two of a name the last counts. The result is read once for all of them.
+func (r *Result) Member(name string) json.RawMessage {
+	for i := len(r.members) - 1; i >= 0; i-- {
+		if r.members[i].Name == name {
+			return json.RawMessage(r.members[i].Value)
+		}
+	}
+	return nil
 }
 
 // Listing is a whole list, page by page.

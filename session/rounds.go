@@ -16,9 +16,9 @@ import (
 // nextRound answers what an input_required result asks for and returns the
 // params of the retry: those of the first request, with the answers and the
 // state as it came (2026-07-28/basic/patterns/mrtr).
-func (l *link) nextRound(ctx context.Context, params, result json.RawMessage) (json.RawMessage, error) {
-	requests := member(result, spec.FieldInputRequests)
-	state := member(result, spec.FieldRequestState)
+func (l *link) nextRound(ctx context.Context, params json.RawMessage, result *Result) (json.RawMessage, error) {
+	requests := result.Member(spec.FieldInputRequests)
+	state := result.Member(spec.FieldRequestState)
 	if requests == nil && state == nil {
 		return nil, errors.New("input_required without inputRequests and requestState")
 	}

@@ -203,6 +203,8 @@ func (l *link) respond(on *call, f *wire.Frame, m *wire.Message) {
 // respondWithoutID handles an answer that names no request. mu is held.
 func (l *link) respondWithoutID(on *call, f *wire.Frame, m *wire.Message) {
 	switch {
+	case m.Kind == wire.ErrorResponse && f.HTTP != nil && f.HTTP.Status >= 400 && on != nil && !m.Has(wire.FaultIDType):
+		// It says of its request what it says, whatever the server could read.
 	case m.Has(wire.FaultIDType):
 		l.facts.note(BadID, "an id that is neither string nor whole number", f)
 	case m.ID == nil:

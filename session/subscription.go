@@ -23,15 +23,16 @@ type Subscription struct {
 
 	mu     sync.Mutex
 	queue  []*wire.Frame
+	size   int // of the queue in bytes
 	honour json.RawMessage
 	err    error         // why it ended; io.EOF for a proper end
 	more   chan struct{} // has a token when queue or err changed
 	acked  chan struct{}
 }
 
-// maxQueued bounds the notifications of a subscription that nobody reads;
-// later ones are still among Session.Notifications.
-const maxQueued = 10_000
+// maxQueued bounds the bytes of the notifications of a subscription that
+// nobody reads. Later ones are not given by Next.
+const maxQueued = 16 << 20
 
 // Subscribe opens a subscriptions/listen stream with the given notifications
 // filter and waits for its acknowledgement.
@@ -84,7 +85,7 @@ func (u *Subscription) refused() error {
 	if u.call.err != nil {
 		return u.call.err
 	}
-	if _, _, err := u.link.interpret(spec.MethodListen, u.call.response); err != nil {
+	if err := u.link.interpret(spec.MethodListen, u.call.response, &Result{}); err != nil {
 		return err
 	}
 	return &ResultError{Method: spec.MethodListen, Detail: "it ended without an acknowledgement", Frame: u.call.response}
@@ -103,7 +104,8 @@ func (u *Subscription) arrived(f *wire.Frame) {
 		close(u.acked)
 		return
 	}
-	if len(u.queue) < maxQueued {
+	if u.size < maxQueued {
+		u.size += len(f.Raw) + frameOverhead
 		u.queue = append(u.queue, f)
 	}
 	u.wake()
@@ -158,6 +160,7 @@ func (u *Subscription) Next(ctx context.Context) (*wire.Frame, error) {
 		if len(u.queue) > 0 {
 			f := u.queue[0]
 			u.queue = u.queue[1:]
+			u.size -= len(f.Raw) + frameOverhead
 			if len(u.queue) > 0 || u.err != nil {
 				u.wake()
 			}

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	defaultCloseGrace = 2 * time.Second
+	defaultCloseGrace = time.Second
 	defaultTermGrace  = time.Second
 	// exitWait is how long a process that closed its output is given to end,
 	// so that its exit status can be told.
@@ -45,11 +45,11 @@ func (t *Command) Open(ctx context.Context, o Options) (Conn, error) {
 	}
 	c.core = newCore(t.String(), Stdio, o)
 	c.init(&heldReader{f: p.Stdout}, p.Stdin, false)
-	c.reading.Go(func() {
+	c.reading.start(func() {
 		<-p.Exited()
 		_ = p.Stdout.SetReadDeadline(time.Now().Add(heldWait))
 	})
-	c.reading.Go(func() { c.read(c.died) })
+	c.reading.start(func() { c.read(c.died) })
 	return c, nil
 }
 
@@ -121,8 +121,7 @@ func (c *commandConn) Close(ctx context.Context) error {
 		grace.Hurry = ctx.Done()
 		c.process.Stop(grace)
 	})
-	c.reading.Wait()
-	return nil
+	return c.reading.wait(context.Background()) // both end with the process
 }
 
 func (c *commandConn) PID() int                { return c.process.PID() }

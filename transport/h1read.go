@@ -5,6 +5,7 @@ package transport
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +37,17 @@ type h1Pending struct {
 	once sync.Once
 }
 
-func (p *h1Pending) abort() { p.once.Do(func() { _ = p.conn.Close() }) }
+func (p *h1Pending) abort() { p.once.Do(func() { p.conn.cut() }) }
+
+// cut closes the socket at once. The farewell of TLS could wait for a peer
+// that does not read.
+func (c *h1Conn) cut() {
+	if t, ok := c.Conn.(*tls.Conn); ok {
+		_ = t.NetConn().Close()
+		return
+	}
+	_ = c.Close()
+}
 
 // finish gives the connection back, or closes it.
 func (p *h1Pending) finish(reusable bool) {
@@ -45,7 +56,7 @@ func (p *h1Pending) finish(reusable bool) {
 			p.h1.put(p.conn)
 			return
 		}
-		_ = p.conn.Close()
+		p.conn.cut()
 	})
 }
 

@@ -50,13 +50,13 @@ func (t *Handler) HTTPSSE() Target { return &sseHandler{t} }
 // inProcess calls a handler as net/http would, without sockets.
 type inProcess struct {
 	handler http.Handler
-	running sync.WaitGroup
+	running group
 }
 
 func (c *inProcess) exact() bool { return false }
 
 // close waits for the handler's calls, which nothing but their context ends.
-func (c *inProcess) close(ctx context.Context) error { return waitFor(ctx, &c.running) }
+func (c *inProcess) close(ctx context.Context) error { return c.running.wait(ctx) }
 
 func (c *inProcess) start(_ context.Context, r *request) (pending, error) {
 	life, cancel := context.WithCancel(context.Background())
@@ -78,7 +78,10 @@ func (c *inProcess) start(_ context.Context, r *request) (pending, error) {
 	w := &answer{cancel: cancel, wrote: make(chan struct{})}
 	w.cond.L = &w.mu
 	hr = hr.WithContext(life)
-	c.running.Go(func() { w.serve(c.handler, hr) })
+	if !c.running.start(func() { w.serve(c.handler, hr) }) {
+		cancel()
+		return nil, &Error{Reason: Closed, Detail: "the connection is closed"}
+	}
 	return w, nil
 }
 

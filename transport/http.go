@@ -27,7 +27,7 @@ type httpConn struct {
 	last    Channel
 	flows   map[Channel]*flow
 	closed  bool
-	running sync.WaitGroup
+	running group
 }
 
 // flow is one exchange that has not ended.
@@ -138,7 +138,6 @@ func (c *httpConn) exchange(ctx context.Context, r *request, f *wire.Frame, tag 
 	}
 	c.last++
 	fl.channel = c.last
-	c.running.Add(1)
 	c.mu.Unlock()
 	sent.Channel = fl.channel
 
@@ -148,7 +147,6 @@ func (c *httpConn) exchange(ctx context.Context, r *request, f *wire.Frame, tag 
 	}
 	p, err := c.carrier.start(ctx, r)
 	if err != nil {
-		c.running.Done()
 		return sent, c.named(err)
 	}
 	c.mu.Lock()
@@ -159,10 +157,10 @@ func (c *httpConn) exchange(ctx context.Context, r *request, f *wire.Frame, tag 
 		p.abort()
 	}
 	c.mu.Unlock()
-	go func() {
-		defer c.running.Done()
-		c.receive(fl)
-	}()
+	if !c.running.start(func() { c.receive(fl) }) {
+		c.CloseChannel(fl.channel)
+		return sent, c.errorf(Closed, "the connection is closed", nil)
+	}
 	return sent, nil
 }
 
@@ -216,7 +214,7 @@ func (c *httpConn) Close(ctx context.Context) error {
 		}
 	}
 	c.mu.Unlock()
-	err := waitFor(ctx, &c.running)
+	err := c.running.wait(ctx)
 	return errors.Join(err, c.carrier.close(ctx))
 }
 

@@ -22,7 +22,7 @@ type lineConn struct {
 	lock     chan struct{} // held while writing, so that lines never mix
 	writeErr error         // under lock: a line was cut off, nothing can follow
 
-	reading sync.WaitGroup
+	reading group
 	closing sync.Once
 }
 
@@ -94,7 +94,10 @@ func (c *lineConn) write(ctx context.Context, line []byte) error {
 		return do()
 	}
 	written := make(chan error, 1)
-	c.reading.Go(func() { written <- do() })
+	if !c.reading.start(func() { written <- do() }) {
+		<-c.lock
+		return io.ErrClosedPipe
+	}
 	select {
 	case err := <-written:
 		return err
@@ -165,7 +168,7 @@ func (p *Pipe) Open(_ context.Context, o Options) (Conn, error) {
 	c := &pipeConn{closer: p.R}
 	c.core = newCore(p.String(), Stdio, o)
 	c.init(p.R, p.W, p.Server)
-	c.reading.Go(func() {
+	c.reading.start(func() {
 		c.read(func(err error) *Error {
 			if errors.Is(err, io.EOF) {
 				return c.errorf(Broken, "the stream ended", nil)
@@ -199,25 +202,5 @@ func (c *pipeConn) Close(ctx context.Context) error {
 		_ = c.w.Close()
 		_ = c.closer.Close()
 	})
-	return waitFor(ctx, &c.reading)
-}
-
-// waitFor waits for the group, at most until ctx ends.
-func waitFor(ctx context.Context, wg *sync.WaitGroup) error {
-	done := make(chan struct{})
-	go func() {
-		wg.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-	}
-	select {
-	case <-done:
-		return nil
-	default:
-		return ctx.Err()
-	}
+	return c.reading.wait(ctx)
 }

@@ -82,7 +82,7 @@ func openSSE(ctx context.Context, c *httpConn) (Conn, error) {
 		}
 		return fail(err)
 	}
-	c.running.Go(func() { s.read(resp, events) })
+	c.running.start(func() { s.read(resp, events) })
 	return s, nil
 }
 

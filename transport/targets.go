@@ -22,8 +22,8 @@ type Command struct {
 	Dir  string
 	// Env is the whole environment of the program. Nothing is added to it.
 	Env []string
-	// Grace is how long Close waits after closing the input, and again after
-	// the terminate signal; zero means 2 s and 1 s.
+	// CloseGrace is how long Close waits after closing the input, TermGrace
+	// how long after the terminate signal; zero means 1 s each.
 	CloseGrace, TermGrace time.Duration
 }
 

@@ -19,6 +19,9 @@ type Exchange struct {
 	// answers to them, further rounds of a multi round-trip request, the
 	// response.
 	Frames []*Frame
+	// Dropped counts frames that were left out because a flood of them would
+	// have filled the memory.
+	Dropped int
 	// Heads holds the HTTP heads, in order, those of responses without a
 	// frame included (202, 404 with an HTML page).
 	Heads []*Head
