@@ -110,7 +110,7 @@ func (c *comparer) hints(a at, old, new *surface.Item) {
 		set := values(before, after)
 		effective := func(ch *Change) {
 			set(ch)
-			ch.Message += fmt.Sprintf(" (%s %s to %s)", h.name, effectively(before, was), effectively(after, is))
+			ch.Message += fmt.Sprintf(" (%s: %s before, %s now)", h.name, effectively(before, was), effectively(after, is))
 		}
 		p := a.member(h.name)
 		switch {
@@ -152,7 +152,7 @@ func (c *comparer) hints(a at, old, new *surface.Item) {
 
 func effectively(raw jsonx.Raw, v bool) string {
 	if raw == nil {
-		return fmt.Sprintf("absent, so %t,", v)
+		return fmt.Sprintf("left out (so %t)", v)
 	}
 	return fmt.Sprint(v)
 }

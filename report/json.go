@@ -149,6 +149,14 @@ func renderJSON(d *document) ([]byte, error) {
 	if key != "" {
 		out = appendMember(out, key, details)
 	}
+	if d.Own != nil {
+		raw, err := c.detail(d.Own.Value)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", d.Own.Key, err)
+		}
+		out = append(append(append(out[:len(out)-1], ','), jsonx.Quote(d.Own.Key)...), ':')
+		out = append(append(out, raw...), '}')
+	}
 	return finishJSON(out)
 }
 

@@ -43,6 +43,10 @@ type Run struct {
 	// Details ("changes"); the findings then do not repeat them.
 	DetailKey string
 
+	// Own is a further member of the JSON envelope, for a verb that shows
+	// something besides findings; nil when there is none.
+	Own *Own
+
 	// Infos returns what a rule says of itself, as Registry.Lookup does. It
 	// may be nil.
 	Infos func(id string) (rule.Info, bool)
@@ -53,6 +57,12 @@ type Run struct {
 	// Place returns the file and the 1-based line of a finding's place, an
 	// empty file where there is none. It may be nil.
 	Place func(rule.Where) (file string, line int)
+}
+
+// Own is a verb's own member of the JSON envelope.
+type Own struct {
+	Key   string
+	Value any // encoded as a finding's Detail is
 }
 
 // Tally is one named count of the summary.

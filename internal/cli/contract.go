@@ -257,9 +257,10 @@ func contractPath(flag string, t *target) string {
 
 func (a *app) snapshotCommand() *cobra.Command {
 	var (
-		tf   targetFlags
-		file string
-		j    judgeFlags
+		tf     targetFlags
+		file   string
+		format string
+		j      judgeFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "snapshot [flags] TARGET",
@@ -272,6 +273,9 @@ changes. Nothing is written unless every listing could be read to its end.`,
   mcprove contract snapshot https://example.com/mcp -H 'Authorization: Bearer TOKEN'
   mcprove contract snapshot -f api.contract.json http://localhost:3000/mcp -- node server.js`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := textOrJSON(format); err != nil {
+				return err
+			}
 			before, command, err := words(cmd, args)
 			if err != nil {
 				return err
@@ -298,6 +302,15 @@ changes. Nothing is written unless every listing could be read to its end.`,
 			if err != nil {
 				return &Error{Exit: exitUsage, Code: "contract-not-written", Where: path, Message: err.Error(), Try: "choose another file with -f FILE"}
 			}
+			if format == "json" {
+				return a.envelope("contract snapshot", t.name, tallies(s), s.Notes, "contract", struct {
+					File      string   `json:"file"`
+					Digest    string   `json:"digest"`
+					Bytes     int      `json:"bytes"`
+					Changed   bool     `json:"changed"`
+					Revisions []string `json:"revisions"`
+				}{path, s.Digest(), len(data), changed, s.Revisions})
+			}
 			a.notes(a.stderr, s.Notes)
 			verb := "recorded"
 			if !changed {
@@ -310,7 +323,17 @@ changes. Nothing is written unless every listing could be read to its end.`,
 	tf.add(cmd)
 	cmd.Flags().StringVarP(&file, "file", "f", "", "contract `FILE` (default "+contractFile+")")
 	cmd.Flags().StringArrayVar(&j.ignore, "ignore", nil, "leave out items that come and go: 'resources[uri=~^log://]' (repeatable)")
+	cmd.Flags().StringVarP(&format, "format", "o", "text", "text or json")
 	return cmd
+}
+
+// tallies counts the items of a surface for the summary.
+func tallies(s *surface.Surface) []report.Tally {
+	var out []report.Tally
+	for _, k := range surface.Kinds {
+		out = append(out, report.Tally{Name: string(k), Count: len(s.Items(k))})
+	}
+	return out
 }
 
 // inventory counts what a surface shows: "9 tools, 1 resource".
@@ -384,6 +407,7 @@ func (a *app) acceptCommand() *cobra.Command {
 		expires string
 		prints  []string
 		all     bool
+		format  string
 	)
 	cmd := &cobra.Command{
 		Use:   "accept [flags] TARGET",
@@ -395,6 +419,9 @@ everything for good, record the contract again (contract snapshot).`,
 		Example: `  mcprove contract accept --fingerprint 1f2e3d4c5b6a7988 --reason 'announced in 2.0' -- ./my-server
   mcprove contract accept --all --reason 'release 2.0' --expires 2026-12-31 -- ./my-server`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := textOrJSON(format); err != nil {
+				return err
+			}
 			before, command, err := words(cmd, args)
 			if err != nil {
 				return err
@@ -440,25 +467,7 @@ everything for good, record the contract again (contract snapshot).`,
 			if err != nil {
 				return err
 			}
-			if len(added) == 0 {
-				_, err := fmt.Fprintln(a.stdout, "nothing to accept")
-				return err
-			}
-			data, err := approvals.Encode()
-			if err != nil {
-				return err
-			}
-			if _, err := rule.ParseExceptions(acceptPath, data); err != nil {
-				return err // a reason or date that the file cannot hold
-			}
-			if _, err := writeFile(acceptPath, data); err != nil {
-				return &Error{Exit: exitUsage, Code: "approvals-not-written", Where: acceptPath, Message: err.Error()}
-			}
-			for _, c := range added {
-				fmt.Fprintf(a.stdout, "accepted %s %s %s\n", c.Fingerprint, c.ID, text.Line(a.redactor.String(strings.TrimSpace(c.Kind+" "+c.Name+" "+c.Path))))
-			}
-			_, err = fmt.Fprintf(a.stdout, "%s written to %s\n", plural(len(added), "approval"), acceptPath)
-			return err
+			return a.writeApprovals(format, t.name, acceptPath, approvals, added)
 		},
 	}
 	tf.add(cmd)
@@ -470,7 +479,39 @@ everything for good, record the contract again (contract snapshot).`,
 	cmd.Flags().StringVar(&expires, "expires", "", "last `DAY` of the approvals, YYYY-MM-DD")
 	cmd.Flags().StringArrayVar(&prints, "fingerprint", nil, "fingerprint of a change, or its start (repeatable)")
 	cmd.Flags().BoolVar(&all, "all", false, "accept every change that fails the check")
+	cmd.Flags().StringVarP(&format, "format", "o", "text", "text or json")
 	return cmd
+}
+
+// writeApprovals writes the file, if there is anything new in it, and says so.
+func (a *app) writeApprovals(format, target, path string, approvals *rule.Exceptions, added []*contract.Change) error {
+	if len(added) > 0 {
+		data, err := approvals.Encode()
+		if err != nil {
+			return err
+		}
+		if _, err := rule.ParseExceptions(path, data); err != nil {
+			return err // a reason or date that the file cannot hold
+		}
+		if _, err := writeFile(path, data); err != nil {
+			return &Error{Exit: exitUsage, Code: "approvals-not-written", Where: path, Message: err.Error()}
+		}
+	}
+	if format == "json" {
+		if added == nil {
+			added = []*contract.Change{}
+		}
+		return a.envelope("contract accept", target, []report.Tally{{Name: "accepted", Count: len(added)}}, nil, "changes", added)
+	}
+	if len(added) == 0 {
+		_, err := fmt.Fprintln(a.stdout, "nothing to accept")
+		return err
+	}
+	for _, c := range added {
+		fmt.Fprintf(a.stdout, "accepted %s %s %s\n", c.Fingerprint, c.ID, text.Line(a.redactor.String(strings.TrimSpace(c.Kind+" "+c.Name+" "+c.Path))))
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s written to %s\n", plural(len(added), "approval"), path)
+	return err
 }
 
 // approve adds approvals of the chosen changes.

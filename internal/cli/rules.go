@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/report"
 	"github.com/mcprove/mcprove/rule"
 	"github.com/spf13/cobra"
 )
@@ -21,35 +21,17 @@ func (a *app) rulesCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			infos := registry().All()
-			switch format {
-			case "json":
-				type row struct {
-					ID     string `json:"id"`
-					Family string `json:"family"`
-					Level  string `json:"level"`
-					Title  string `json:"title"`
-					Why    string `json:"why"`
-					Fix    string `json:"fix"`
-				}
-				rows := []row{}
+			if err := textOrJSON(format); err != nil {
+				return err
+			}
+			if format == "json" {
+				rows := []ruleRow{}
 				for _, i := range infos {
 					if family == "" || i.Family == family {
-						rows = append(rows, row{i.ID, i.Family, i.Level, i.Title, i.Why, i.Fix})
+						rows = append(rows, rowOf(i))
 					}
 				}
-				b, err := jsonx.Marshal(rows)
-				if err != nil {
-					return err
-				}
-				b, err = jsonx.Indent(b, "", "  ")
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(a.stdout, "%s\n", b)
-				return err
-			case "text":
-			default:
-				return usage("--format", "text or json", "unknown format %q", format)
+				return a.envelope("rules", "", []report.Tally{{Name: "rules", Count: len(rows)}}, nil, "rules", rows)
 			}
 			shown := 0
 			for _, i := range infos {
@@ -70,8 +52,24 @@ func (a *app) rulesCommand() *cobra.Command {
 	return cmd
 }
 
+// ruleRow is a rule in JSON.
+type ruleRow struct {
+	ID     string `json:"id"`
+	Family string `json:"family"`
+	Level  string `json:"level"`
+	Title  string `json:"title"`
+	Why    string `json:"why"`
+	Fix    string `json:"fix"`
+	Detail string `json:"detail"`
+}
+
+func rowOf(i rule.Info) ruleRow {
+	return ruleRow{i.ID, i.Family, i.Level, i.Title, i.Why, i.Fix, i.Detail}
+}
+
 func (a *app) explainCommand() *cobra.Command {
-	return &cobra.Command{
+	var format string
+	cmd := &cobra.Command{
 		Use:     "explain ID",
 		Short:   "Explain a rule or kind of change",
 		Example: "  mcprove explain argument-now-required",
@@ -93,10 +91,18 @@ func (a *app) explainCommand() *cobra.Command {
 				}
 				return usage("", try, "there is no rule %q", args[0])
 			}
+			if err := textOrJSON(format); err != nil {
+				return err
+			}
+			if format == "json" {
+				return a.envelope("explain", "", nil, nil, "rule", rowOf(i))
+			}
 			_, err := fmt.Fprint(a.stdout, explanation(i))
 			return err
 		},
 	}
+	cmd.Flags().StringVarP(&format, "format", "o", "text", "text or json")
+	return cmd
 }
 
 // explanation is the text of a rule, the same here and in the documentation.

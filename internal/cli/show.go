@@ -37,8 +37,8 @@ contract diff reads. No tool is called.`,
 			if err != nil {
 				return err
 			}
-			if format != "text" && format != "json" {
-				return usage("--format", "text or json", "unknown format %q", format)
+			if err := textOrJSON(format); err != nil {
+				return err
 			}
 			colored, err := a.colored(color)
 			if err != nil {
@@ -53,9 +53,7 @@ contract diff reads. No tool is called.`,
 				if err != nil {
 					return err
 				}
-				_, err = a.stdout.Write(data)
-				a.notes(a.stderr, s.Notes)
-				return err
+				return a.envelope("show", name, tallies(s), s.Notes, "surface", jsonx.Raw(data))
 			}
 			p := printer{w: a.stdout, color: colored, full: full, clean: func(s string) string { return text.Line(a.redactor.String(s)) }}
 			p.surface(name, s)
@@ -63,7 +61,7 @@ contract diff reads. No tool is called.`,
 		},
 	}
 	tf.add(cmd)
-	cmd.Flags().StringVarP(&format, "format", "o", "text", "text, or json: the contract that snapshot would write")
+	cmd.Flags().StringVarP(&format, "format", "o", "text", "text or json: with the contract that snapshot would write")
 	cmd.Flags().StringVar(&color, "color", "auto", "auto, always or never")
 	cmd.Flags().BoolVar(&full, "full", false, "whole descriptions")
 	return cmd
