@@ -81,27 +81,41 @@ func (c *httpConn) readJSON(fl *flow, head *wire.Head, body io.Reader) error {
 	return nil
 }
 
-// maxTrustedLength is how much memory a Content-Length alone may claim.
-const maxTrustedLength = 1 << 20
+const (
+	// maxTrustedLength is how much memory a Content-Length alone may claim.
+	maxTrustedLength = 1 << 20
+	minPart, maxPart = 512, 1 << 20
+)
 
-// readAll is io.ReadAll with a buffer of the announced size.
+// readAll is io.ReadAll that copies a long body only once: it is read in parts
+// that double, the first one of the announced size.
 func readAll(r io.Reader, head *wire.Head) ([]byte, error) {
-	size := 512
+	size := minPart
 	if n, ok := contentLength(head); ok {
 		size = int(min(n, maxTrustedLength)) + 1
 	}
-	buf := make([]byte, 0, size)
+	part := make([]byte, 0, size)
+	var full [][]byte
+	total := 0
 	for {
-		n, err := r.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		if errors.Is(err, io.EOF) {
-			return buf, nil
-		}
+		n, err := r.Read(part[len(part):cap(part)])
+		part = part[:len(part)+n]
 		if err != nil {
-			return buf, err
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			if len(full) == 0 {
+				return part, err
+			}
+			all := make([]byte, 0, total+len(part))
+			for _, p := range full {
+				all = append(all, p...)
+			}
+			return append(all, part...), err
 		}
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
+		if len(part) == cap(part) {
+			full, total = append(full, part), total+len(part)
+			part = make([]byte, 0, min(max(2*cap(part), 4<<10), maxPart))
 		}
 	}
 }

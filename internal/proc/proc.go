@@ -185,12 +185,10 @@ func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // Status is valid once Exited is closed.
 func (p *Process) Status() Status {
-	select {
-	case <-p.exited:
-		return p.status
-	default:
+	if !p.ended() {
 		return Status{}
 	}
+	return p.status
 }
 
 // Tail returns the last of what was written to stderr.
@@ -227,27 +225,53 @@ func (p *Process) Stop(g Grace) {
 }
 
 func (p *Process) end(g Grace) {
+	children := p.children()
 	_ = p.Stdin.Close()
 	if !p.await(g.Close, g.Hurry) {
+		children = append(children, p.children()...)
 		p.tree.terminate()
 		p.await(g.Term, g.Hurry)
 	}
 	// The leader may be gone and others of the tree still there.
 	p.tree.kill()
+	killThose(children)
 	<-p.exited
-	_ = p.Stdout.Close()
-	_ = p.stderr.SetReadDeadline(time.Now().Add(stderrRest))
 	select {
 	case <-p.drained:
 	case <-time.After(stderrRest):
+		// Somebody has the pipe and is out of reach of the signals above.
+		killHolders(p.Stdout, p.stderr)
 	}
+	_ = p.Stdout.Close()
 	_ = p.stderr.Close()
 	<-p.drained
 	p.tree.release()
 }
 
+// children lists the descendants of a process that has not ended. After that
+// its number may be a stranger's.
+func (p *Process) children() []origin {
+	if p.ended() {
+		return nil
+	}
+	list := descendants(p.PID())
+	if p.ended() {
+		return nil
+	}
+	return list
+}
+
+func (p *Process) ended() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
 // stderrRest is how long the last words of a dead tree are waited for. Only a
-// process that left the tree can still hold the pipe then.
+// process that left the group can still hold the pipe then.
 const stderrRest = 100 * time.Millisecond
 
 // await waits for the process to end, and says whether it did.
@@ -260,12 +284,7 @@ func (p *Process) await(d time.Duration, hurry <-chan struct{}) bool {
 	case <-hurry:
 	case <-t.C:
 	}
-	select {
-	case <-p.exited:
-		return true
-	default:
-		return false
-	}
+	return p.ended()
 }
 
 // tail keeps the last max bytes.

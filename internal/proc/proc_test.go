@@ -63,6 +63,21 @@ var actors = map[string]func(){
 		}
 		fmt.Println(c.Process.Pid)
 	},
+	"daemon": func() { // leaves a child behind that has left the group
+		c := exec.Command(os.Args[0])
+		c.Env = []string{actor + "=hold"}
+		detach(c)
+		if len(os.Args) > 1 {
+			c.Stdout, c.Stderr = os.Stdout, os.Stderr
+		}
+		if err := c.Start(); err != nil {
+			panic(err)
+		}
+		fmt.Println(c.Process.Pid)
+		if len(os.Args) == 1 {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+		}
+	},
 	"env": func() { fmt.Print(strings.Join(os.Environ(), "\n")) },
 }
 
