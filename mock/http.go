@@ -4,6 +4,7 @@ package mock
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -172,7 +173,7 @@ func (h *httpCall) postLegacy(q *request) {
 	q.revision = q.peer.agreed()
 	switch q.Kind {
 	case wire.Batch:
-		if spec.BatchAllowed(q.revision) && len(q.Batch()) > 0 {
+		if n := len(q.Batch()); spec.BatchAllowed(q.revision) && n > 0 && n <= maxBatch {
 			h.batch(q)
 			return
 		}
@@ -229,36 +230,32 @@ func (h *httpCall) answerBad(q *request, status int, why string) {
 }
 
 // batch answers an array of messages by an array of answers
-// (2025-03-26/basic/transports#sending-messages-to-the-server).
+// (2025-03-26/basic/transports#sending-messages-to-the-server). Of faults only
+// those of the message show in it.
 func (h *httpCall) batch(q *request) {
 	ctx := h.r.Context()
-	whole := &reply{status: spec.StatusNotificationAccepted}
+	var answers []json.RawMessage
 	for _, m := range q.Batch() {
+		if m.Kind == wire.Notification || m.IsResponse() {
+			continue
+		}
 		one := newRequest(m)
 		one.peer, one.revision, one.header = q.peer, q.revision, q.header
 		h.server.setPage(one)
 		one.faults = h.server.reached(one.Method, one.page)
 		e := readable(m)
-		if m.Kind == wire.Notification || m.IsResponse() {
-			continue
-		}
-		if m.Method == spec.MethodInitialize {
+		if e == nil && m.Method == spec.MethodInitialize {
 			e = invalidRequest("initialize in a batch")
 		}
-		one.revision = q.revision
 		if r := h.server.reply(ctx, one, e); r.text != nil {
-			whole.text = set(whole.batchText(), "/-", r.text)
-			whole.status = http.StatusOK
+			answers = append(answers, r.text)
 		}
 	}
-	h.write(ctx, q, whole)
-}
-
-func (r *reply) batchText() []byte {
-	if r.text == nil {
-		return []byte("[]")
+	if answers == nil {
+		h.write(ctx, q, &reply{status: spec.StatusNotificationAccepted})
+		return
 	}
-	return r.text
+	h.write(ctx, q, &reply{status: http.StatusOK, text: array(answers)})
 }
 
 // get is the standing stream of a legacy session.

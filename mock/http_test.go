@@ -218,7 +218,7 @@ func TestBatchWhereTheRevisionHasThem(t *testing.T) {
 	if w.Code != 200 || m.Kind != wire.Batch || len(m.Batch()) != 3 {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	for _, v := range spec.Validate(spec.Rev20250326, spec.MessageContext{From: spec.Server}, []byte(strings.Replace(w.Body.String(), m.Batch()[2].Kind.String(), "", 0))) {
+	for _, v := range spec.Validate(spec.Rev20250326, spec.MessageContext{From: spec.Server}, w.Body.Bytes()) {
 		if !strings.HasPrefix(v.Pointer, "/2") { // an element that is no message has no id to answer
 			t.Errorf("%s in %s", v, w.Body)
 		}

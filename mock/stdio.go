@@ -19,6 +19,9 @@ var ErrEnded = errors.New("ended by a fault of the script")
 // maxRunning bounds the requests of one connection that are being answered.
 const maxRunning = 64
 
+// maxBatch bounds the messages of one batch.
+const maxBatch = 1000
+
 // grace is how long requests may run on after the end of the input.
 const grace = 500 * time.Millisecond
 
@@ -34,16 +37,23 @@ func (s *Server) ServeStdio(ctx context.Context, r io.Reader, w io.Writer) error
 			_ = rc.Close() // there is nobody to tell
 		}
 	})
-	defer func() {
-		unread()
-		c.peer.leave()
-		// Whoever ends his input still wants the answers to what he asked.
-		patience := time.AfterFunc(grace, func() { cancel(nil) })
-		c.running.Wait()
-		patience.Stop()
-		cancel(nil)
-	}()
-	for _, b := range s.banners() {
+	err := c.serve(ctx, r)
+	unread()
+	c.peer.leave()
+	// Whoever ends his input still wants the answers to what he asked.
+	patience := time.AfterFunc(grace, func() { cancel(nil) })
+	c.running.Wait()
+	patience.Stop()
+	if cause := context.Cause(ctx); cause != nil && cause != context.Canceled {
+		err = cause // a fault, or a writer that failed
+	}
+	cancel(nil)
+	return err
+}
+
+// serve takes in lines until there are no more.
+func (c *stdioConn) serve(ctx context.Context, r io.Reader) error {
+	for _, b := range c.server.banners() {
 		c.write(b)
 	}
 	in := wire.NewLines(r, 0)
@@ -73,16 +83,26 @@ type stdioConn struct {
 	w  io.Writer
 }
 
-// line takes in one line. Requests are answered side by side, but everything
-// that makes their order matter happens here: turns of faults, the handshake.
+// line takes in one line. A batch, where the revision has such, is answered by
+// a line for each message (2025-03-26/basic#batching).
 func (c *stdioConn) line(ctx context.Context, text []byte) {
 	if len(text) == 0 {
 		return
 	}
 	m := wire.Read(text)
-	if m.Kind == wire.Batch && c.batches(m) {
+	if batch := m.Batch(); len(batch) > 0 && len(batch) <= maxBatch && spec.BatchAllowed(c.peer.agreed()) {
+		for _, one := range batch {
+			c.message(ctx, one)
+		}
 		return
 	}
+	c.message(ctx, m)
+}
+
+// message takes in one message. Requests are answered side by side, but
+// everything that makes their order matter happens here: turns of faults, the
+// handshake.
+func (c *stdioConn) message(ctx context.Context, m *wire.Message) {
 	q := newRequest(m)
 	q.peer = c.peer
 	q.send = func(message []byte) { c.write(message) }
@@ -112,18 +132,6 @@ func (c *stdioConn) line(ctx context.Context, text []byte) {
 		r := c.server.reply(ctx, q, nil)
 		c.finish(ctx, q, r)
 	})
-}
-
-// batches answers an array of messages where the revision has such, one line
-// for each answer (2025-03-26/basic#batching allows both forms).
-func (c *stdioConn) batches(m *wire.Message) bool {
-	if !spec.BatchAllowed(c.peer.agreed()) || len(m.Batch()) == 0 {
-		return false
-	}
-	for _, one := range m.Batch() {
-		c.line(context.Background(), one.Raw)
-	}
-	return true
 }
 
 // judge finds out the era and revision of a request, and whether it may be
