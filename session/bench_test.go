@@ -27,6 +27,7 @@ func BenchmarkCallInProcess(b *testing.B) {
 		writeJSON(w, 200, "%s", answer(m, `{"resultType":"complete","content":[{"type":"text","text":"hello"}]}`))
 	}), session.Options{})
 	b.ReportAllocs()
+	defer cpuTime(b)()
 	for b.Loop() {
 		if _, err := s.Call(b.Context(), "tools/call", json.RawMessage(`{"name":"echo","arguments":{"text":"hello"}}`)); err != nil {
 			b.Fatal(err)
@@ -37,6 +38,7 @@ func BenchmarkCallInProcess(b *testing.B) {
 func BenchmarkCallStdio(b *testing.B) {
 	s := open(b, process("modern"), session.Options{})
 	b.ReportAllocs()
+	defer cpuTime(b)()
 	for b.Loop() {
 		if _, err := s.Call(b.Context(), "tools/call", json.RawMessage(`{"name":"echo","arguments":{"text":"hello"}}`)); err != nil {
 			b.Fatal(err)
@@ -56,6 +58,7 @@ func BenchmarkList1MB(b *testing.B) {
 		_, _ = w.Write([]byte(answer(m, list)))
 	}), session.Options{})
 	b.SetBytes(int64(len(list)))
+	defer cpuTime(b)()
 	for b.Loop() {
 		if _, err := s.List(b.Context(), "tools/list"); err != nil {
 			b.Fatal(err)
@@ -66,6 +69,7 @@ func BenchmarkList1MB(b *testing.B) {
 func BenchmarkValid1MB(b *testing.B) {
 	list := []byte(bigList())
 	b.SetBytes(int64(len(list)))
+	defer cpuTime(b)()
 	for b.Loop() {
 		if !json.Valid(list) {
 			b.Fatal("not valid")
@@ -76,6 +80,7 @@ func BenchmarkValid1MB(b *testing.B) {
 // BenchmarkOpenStdio is a whole session of a legacy server: start, probe,
 // handshake, end.
 func BenchmarkOpenStdio(b *testing.B) {
+	defer cpuTime(b)()
 	for b.Loop() {
 		s, err := session.Open(b.Context(), process("legacy"), session.Options{})
 		if err != nil {

@@ -293,6 +293,9 @@ func (l *link) unanswered(c *call) error {
 	if h == nil {
 		return &transport.Error{Reason: transport.Broken, Detail: "no response"}
 	}
+	if h.Status == spec.StatusSessionEnded && l.sessionID != "" && c.stray == nil {
+		return &transport.Error{Reason: transport.Broken, Status: h.Status, Detail: "HTTP 404: the server ended the session"}
+	}
 	if c.stray == nil {
 		if err := transport.StatusError(h, c.exchange.Body); err != nil {
 			return err

@@ -50,6 +50,7 @@ func answerEvents(w http.ResponseWriter, r *http.Request) {
 func BenchmarkHandlerJSON(b *testing.B) {
 	c := open(b, &transport.Handler{Handler: http.HandlerFunc(answerJSON)}, transport.Options{})
 	b.ReportAllocs()
+	defer cpuTime(b)()
 	for b.Loop() {
 		exchange(b, c, transport.EventClosed)
 	}
@@ -58,6 +59,7 @@ func BenchmarkHandlerJSON(b *testing.B) {
 func BenchmarkHandlerEvents(b *testing.B) {
 	c := open(b, &transport.Handler{Handler: http.HandlerFunc(answerEvents)}, transport.Options{})
 	b.ReportAllocs()
+	defer cpuTime(b)()
 	for b.Loop() {
 		exchange(b, c, transport.EventClosed)
 	}
@@ -72,6 +74,7 @@ func BenchmarkLoopback(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			c := open(b, t, transport.Options{})
 			b.ReportAllocs()
+			defer cpuTime(b)()
 			for b.Loop() {
 				exchange(b, c, transport.EventClosed)
 			}
@@ -84,6 +87,7 @@ func BenchmarkLoopback(b *testing.B) {
 func BenchmarkStdio(b *testing.B) {
 	c := open(b, command("echo"), transport.Options{})
 	b.ReportAllocs()
+	defer cpuTime(b)()
 	for b.Loop() {
 		exchange(b, c, transport.EventFrame)
 	}
@@ -98,6 +102,7 @@ func BenchmarkStdioFloor(b *testing.B) {
 	defer p.Stop(proc.Grace{})
 	r := bufio.NewReader(p.Stdout)
 	line := []byte(question + "\n")
+	defer cpuTime(b)()
 	for b.Loop() {
 		_, _ = p.Stdin.Write(line)
 		if _, err := r.ReadSlice('\n'); err != nil {

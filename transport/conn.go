@@ -177,7 +177,7 @@ const (
 	EventBody                        // a body that carries no frames: HTML, text, an unknown type
 	EventSSE                         // an SSE block without a frame: comments, an id alone, another type
 	EventClosed                      // the channel ended
-	EventLost                        // the connection ended; always the last event
+	EventLost                        // the stream of stdio or HTTP+SSE ended; always the last event
 )
 
 // Event is one thing that arrived.
@@ -206,6 +206,9 @@ type Tap func(TapEvent)
 
 // TapEvent is one thing that crossed.
 type TapEvent struct {
-	Sent bool // Frame or Head went to the server
+	// Conn tells the connections of one process apart: channels are numbered
+	// anew in each.
+	Conn uint64
+	Sent bool // Frame or Head goes to the server
 	Event
 }

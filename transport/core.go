@@ -6,12 +6,14 @@ import (
 	"context"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcprove/mcprove/wire"
 )
 
 // core is what every Conn has: its name, the tap and the queue of events.
 type core struct {
+	id     uint64
 	target string
 	kind   Kind
 	limit  int
@@ -27,8 +29,11 @@ func newCore(target string, kind Kind, o Options) core {
 	if limit <= 0 {
 		limit = wire.DefaultLimit
 	}
-	return core{target: target, kind: kind, limit: limit, tap: o.Tap, queue: newQueue(limit)}
+	return core{id: lastConn.Add(1), target: target, kind: kind, limit: limit, tap: o.Tap, queue: newQueue(limit)}
 }
+
+// lastConn numbers connections.
+var lastConn atomic.Uint64
 
 func (c *core) Kind() Kind { return c.kind }
 
@@ -47,6 +52,7 @@ func (c *core) observe(e TapEvent) {
 	}
 	c.tapMu.Lock()
 	defer c.tapMu.Unlock()
+	e.Conn = c.id
 	c.tap(e)
 }
 
