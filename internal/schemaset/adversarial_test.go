@@ -97,6 +97,40 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
+// TestUnreadPartsAreNotEqual compares documents that differ only in what the
+// limits leave unread.
+func TestUnreadPartsAreNotEqual(t *testing.T) {
+	chain := func(n int, kind string) string {
+		var b strings.Builder
+		b.WriteString(`{"$ref":"#/$defs/a0","$defs":{`)
+		for i := range n {
+			fmt.Fprintf(&b, `"a%d":{"$ref":"#/$defs/a%d"},`, i, i+1)
+		}
+		fmt.Fprintf(&b, `"a%d":{"type":%q}}}`, n, kind)
+		return b.String()
+	}
+	if c, _ := steps(t, chain(5_000, "string"), chain(5_000, "integer")); c.Relation != Disjoint {
+		t.Errorf("long chains of references: %v", c.Relation)
+	}
+	for name, build := range map[string]func(kind string) string{
+		"too deep":       func(kind string) string { return nested(maxNesting+10, `{"type":"`+kind+`"}`) },
+		"behind a limit": func(kind string) string { return chain(maxNodes+10, kind) },
+		"unevaluated": func(kind string) string {
+			return `{"anyOf":[{"properties":{"a":{}}},{}],"unevaluatedProperties":{"$ref":"#/$defs/x"},"$defs":{"x":{"type":"` + kind + `"}}}`
+		},
+		"dialect": func(kind string) string { return `{"$schema":"https://example.com/x","type":"` + kind + `"}` },
+	} {
+		old, _ := Parse([]byte(build("string")), ParseOptions{})
+		new, _ := Parse([]byte(build("integer")), ParseOptions{})
+		if c := Compare(old, new, Budget{}); c.Lost.Verdict == Inside || c.Gained.Verdict == Inside {
+			t.Errorf("%s: %+v", name, c)
+		}
+		if c := Compare(old, old, Budget{}); c.Relation != Equal {
+			t.Errorf("%s: not equal to itself", name)
+		}
+	}
+}
+
 func TestUntaggedBranches(t *testing.T) {
 	build := func(skip int) string {
 		var bs []string

@@ -19,8 +19,7 @@ func show(x *Explanation, texts ...Facet) string {
 		if !d.Facet.AffectsSet() && !slices.Contains(texts, d.Facet) {
 			continue
 		}
-		change := []string{"text", "less", "more", "differ", "maybe"}[d.Change]
-		line := fmt.Sprintf("%s %s %s", d.Facet, change, d.Path)
+		line := fmt.Sprintf("%s %s %s", d.Facet, d.Change, d.Path)
 		if d.Name != "" && d.Facet != FacetProperty && d.Facet != FacetRequired {
 			line += " (" + d.Name + ")"
 		}

@@ -219,7 +219,7 @@ func clip(s string) string {
 // expand closes a branch or finds a value in it.
 func (s *solver) expand(b *branch) outcome {
 	for {
-		if !s.spend(1 + (len(b.conj)+len(b.negs)+len(b.open))/8) {
+		if !s.spend(1 + (len(b.conj)+len(b.open))/8 + len(b.negs)/2) {
 			return open(reasonBudget)
 		}
 		if !s.prune(b) {

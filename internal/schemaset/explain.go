@@ -18,6 +18,7 @@ func explain(old, new *Schema, opt Options) *Explanation {
 	x.confirm(&x.out.Root.Gained, false)
 	x.try(&x.out.Root.Lost, true)
 	x.try(&x.out.Root.Gained, false)
+	x.s.bare = true // the roots have been sampled: lend passes on what was found
 	if bytes.Equal(old.raw, new.raw) {
 		return x.out
 	}
@@ -42,6 +43,7 @@ type explainer struct {
 	texts    []Delta
 	visits   map[string]*visit
 	asked    int // steps of all proofs together
+	bytes    int // of all values together
 }
 
 // visit remembers what one pair of places gave, for other places that lead to
@@ -166,8 +168,12 @@ func (x *explainer) try(r *Result, lost bool) {
 	}
 }
 
+// valueLimit bounds the bytes of all witnesses of one explanation; those beyond
+// it are left out.
+const valueLimit = 16 << 20
+
 // explainLimit bounds the steps of all proofs of one explanation.
-const explainLimit = 4_000_000
+const explainLimit = 1_000_000
 
 // settle proves what a proposal costs. lost is the constraint that the new side
 // adds, gained the one that the old side had; nil where there is none.
@@ -227,21 +233,29 @@ func changeOf(lost, gained Result) Change {
 // prove looks for a value of a that the constraint excludes and b refuses. The
 // constraint goes first and alone: with both in one question each would make its
 // own demand, and the value would show two differences.
-func (x *explainer) prove(a, b *Schema, constraint *node) Result {
+func (x *explainer) prove(a, b *Schema, constraint *node) (res Result) {
 	if x.asked > explainLimit {
 		return Result{Reason: reasonBudget}
 	}
-	res := x.s.ask([]*node{a.root}, []*node{constraint})
+	res = x.s.ask([]*node{a.root}, []*node{constraint})
 	x.asked += res.Steps
+	defer x.drop(&res)
 	if res.Verdict != Outside || res.Value == nil {
 		return res
 	}
 	if v, err := readTree(res.Value); err == nil && newEvaluator().eval(b.root, v) == No {
 		return res
 	}
-	again := x.s.ask([]*node{a.root}, []*node{constraint, b.root})
-	x.asked += again.Steps
-	return again
+	res = x.s.ask([]*node{a.root}, []*node{constraint, b.root})
+	x.asked += res.Steps
+	return res
+}
+
+// drop leaves out a value once the values together are too large.
+func (x *explainer) drop(r *Result) {
+	if x.bytes += len(r.Value); x.bytes > valueLimit && r.Value != nil {
+		r.Value, r.Note = nil, "a value left out: too many large ones"
+	}
 }
 
 // confirm shows a witness to the validator of the caller.

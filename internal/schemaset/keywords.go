@@ -3,6 +3,7 @@
 package schemaset
 
 import (
+	"bytes"
 	"math/big"
 	"strconv"
 
@@ -33,10 +34,15 @@ func (r *schemaReader) wrong(keyword, detail string) {
 }
 
 // hide makes the node opaque. The reason holds the text of the schema, so that
-// two opaque nodes are equal only when they are written alike.
+// two opaque nodes are equal only when they are written alike, and where they
+// hold references only within equal documents.
 func (r *schemaReader) hide(reason string) {
-	if r.n.opaque == "" {
-		r.n.opaque = reason + " in " + r.v.key()
+	if r.n.opaque != "" {
+		return
+	}
+	r.n.opaque = reason + " in " + r.v.key()
+	if bytes.Contains(r.v.raw, []byte("$")) {
+		r.n.opaque += r.l.document()
 	}
 }
 

@@ -33,6 +33,7 @@ const maxPatterns = 5
 func (s *solver) leafObject(b *branch) outcome {
 	o := &objectBuilder{s: s, b: b, parts: b.objects()}
 	o.lo, o.hi = o.parts.bounds()
+	seen := map[string]bool{}
 	for _, p := range o.parts {
 		if p.names != nil {
 			o.names = append(o.names, p.names)
@@ -52,11 +53,13 @@ func (s *solver) leafObject(b *branch) outcome {
 			}
 		}
 		for _, r := range p.required {
-			if !slices.ContainsFunc(o.entries, func(e entry) bool { return e.name == r }) {
+			if !seen[r] {
+				seen[r] = true
 				o.entries = append(o.entries, entry{name: r})
 			}
 		}
 	}
+	s.spend(len(o.entries) / 2)
 	if o.hi != absent && (o.lo > o.hi || len(o.entries) > o.hi) {
 		return closed()
 	}

@@ -12,7 +12,17 @@ func (o *objectBuilder) fresh(d *keyDemand, count int) []string {
 	}
 	if len(o.pats) > maxPatterns {
 		o.gap("too many patterns of names")
-		return o.freshFrom(d, count, nil, nil)
+		// One likely class, in the hope of a value.
+		var yes, no []*pattern
+		if d != nil && d.match != nil {
+			yes = append(yes, d.match)
+		}
+		if d != nil && d.outside != nil {
+			for _, q := range d.outside.patterns {
+				no = append(no, q.pat)
+			}
+		}
+		return o.freshFrom(d, count, yes, no)
 	}
 	var out []string
 	for set := range 1 << len(o.pats) {

@@ -49,7 +49,7 @@ func (s *solver) leafString(b *branch) outcome {
 	}
 	q.excluded = b.excludedWords(&q)
 	word, st := q.find()
-	s.spend(5 + len(q.yes) + len(q.no) + q.work/2_000)
+	s.spend(5 + len(q.yes) + len(q.no) + q.work/200)
 	switch st {
 	case sat:
 		return found(newString(word))

@@ -3,6 +3,8 @@
 package schemaset
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -14,6 +16,8 @@ type loader struct {
 	doc      *Schema
 	byVal    map[*val]*node
 	res      resources
+	later    []func() // targets of references still to be read
+	digest   string
 	patterns map[string]*pattern
 	states   int // of all patterns
 	problems []Problem
@@ -37,6 +41,9 @@ func (l *loader) problem(kind ProblemKind, ptr, keyword, detail string) {
 	}
 }
 
+// opaqueNode stands for a schema that cannot be read. Two of them are equal when
+// they give the same reason, so the reason must hold all that their sets could
+// depend on; see document.
 func (l *loader) opaqueNode(ptr string, src *val, reason string) *node {
 	n := newNode()
 	n.doc, n.ptr, n.src, n.opaque = l.doc, ptr, src, reason
@@ -63,8 +70,13 @@ func (l *loader) load() {
 	}
 	l.res.scan(root, sc)
 	l.doc.root = l.schema(root, "", sc)
+	for len(l.later) > 0 {
+		next := l.later[0]
+		l.later = l.later[1:]
+		next()
+	}
 	if unknown != "" {
-		l.doc.root.opaque = unknown
+		l.doc.root.opaque = unknown + l.document()
 	}
 }
 
@@ -95,19 +107,43 @@ func (l *loader) schema(v *val, ptr string, sc scope) *node {
 			l.full = true
 			l.problem(ProblemTooLarge, ptr, "", fmt.Sprintf("more than %d schemas", maxNodes))
 		}
-		return l.opaqueNode(ptr, v, "document too large")
+		return l.opaqueNode(ptr, v, "document too large: "+ptr+l.document())
 	}
 	if sc.depth++; sc.depth > maxNesting {
 		if !l.deep {
 			l.deep = true
 			l.problem(ProblemTooDeep, ptr, "", fmt.Sprintf("more than %d schemas inside each other", maxNesting))
 		}
-		return l.opaqueNode(ptr, v, "nested too deep")
+		return l.opaqueNode(ptr, v, "nested too deep: "+ptr+l.document())
 	}
+	n := l.reserve(v, ptr)
+	l.fill(n, v, sc)
+	return n
+}
+
+// reserve makes the node of v, empty as yet.
+func (l *loader) reserve(v *val, ptr string) *node {
 	n := newNode()
 	n.doc, n.ptr, n.src = l.doc, ptr, v
 	l.byVal[v] = n
 	l.doc.nodes = append(l.doc.nodes, n)
+	return n
+}
+
+// document identifies the whole text. A part that was not read, or that leads
+// elsewhere by a reference, is equal to one of another document only if the
+// documents are the same.
+func (l *loader) document() string {
+	if l.digest == "" {
+		sum := sha256.Sum256(l.doc.raw)
+		l.digest = " of " + hex.EncodeToString(sum[:])
+	}
+	return l.digest
+}
+
+// fill reads the schema in v into its node.
+func (l *loader) fill(n *node, v *val, sc scope) {
+	ptr := n.ptr
 	switch v.kind {
 	case kBool:
 		if !v.truth {
@@ -119,7 +155,6 @@ func (l *loader) schema(v *val, ptr string, sc scope) *node {
 		l.problem(ProblemNotSchema, ptr, "", "a schema is an object or a boolean, found "+jsonx.KindOf(v.raw).Name())
 		n.opaque = "not a schema: " + v.key()
 	}
-	return n
 }
 
 // enter returns the scope inside v, which may begin a resource of its own.
@@ -171,9 +206,20 @@ func (l *loader) resolve(ref, ptr, keyword string, r *schemaReader) *node {
 	t, kind := l.res.find(l.doc.tree, r.sc, ref)
 	if t.val == nil {
 		l.problem(kind, ptr, keyword, ref)
-		return l.opaqueNode(r.n.ptr, r.v, string(kind)+" "+ref)
+		return l.opaqueNode(r.n.ptr, r.v, string(kind)+" "+absolute(r.sc.base, ref))
 	}
 	l.doc.refs[t.ptr] = true
-	t.scope.depth = r.sc.depth
-	return l.schema(t.val, t.ptr, t.scope)
+	if n := l.byVal[t.val]; n != nil {
+		return n
+	}
+	if len(l.doc.nodes) >= maxNodes {
+		return l.schema(t.val, t.ptr, t.scope)
+	}
+	// Read later: a long chain of references must not nest as deep as it is long.
+	n := l.reserve(t.val, t.ptr)
+	l.later = append(l.later, func() {
+		t.scope.depth = 0
+		l.fill(n, t.val, t.scope)
+	})
+	return n
 }

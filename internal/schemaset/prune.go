@@ -57,7 +57,10 @@ func (s *solver) standing(b *branch, a alternative) Truth {
 			held = false
 		}
 	}
-	for _, n := range a.neg {
+	for i, n := range a.neg {
+		if i >= 64 {
+			break // found out soon enough, once the alternative is taken
+		}
 		if b.ids[s.id(n)] {
 			return No
 		}

@@ -10,6 +10,9 @@ import (
 // sample is the second engine: it builds small concrete values from what the
 // schemas mention and tries them. It never proves that there is none.
 func (s *solver) sample(pos, neg []*node) *val {
+	if s.bare {
+		return nil
+	}
 	var pool []*val
 	for _, list := range [...][]*node{pos, neg} {
 		for _, n := range list {
@@ -43,6 +46,7 @@ type sampler struct {
 const (
 	samplerDepth = 8
 	samplerWork  = 20_000
+	samplerWords = 100_000 // of the work on one pattern
 )
 
 func (c *sampler) values(n *node, depth int) []*val {
@@ -150,11 +154,11 @@ func (p *pool) strings(n *node) {
 		length(s.max + 1)
 	}
 	for _, pat := range s.pats {
-		q := wordQuery{yes: []*pattern{pat}, min: s.min, max: s.max, states: 500}
+		q := wordQuery{yes: []*pattern{pat}, min: s.min, max: s.max, states: 500, work: wordWork - samplerWords}
 		if w, st := q.find(); st == sat {
 			p.add(newString(w))
 		}
-		q = wordQuery{no: []*pattern{pat}, min: s.min, max: s.max, states: 500}
+		q = wordQuery{no: []*pattern{pat}, min: s.min, max: s.max, states: 500, work: wordWork - samplerWords}
 		if w, st := q.find(); st == sat {
 			p.add(newString(w))
 		}
@@ -267,7 +271,7 @@ func (c *sampler) objects(p *pool, o *objectPart, depth int) {
 		p.add(newObject(with("extra", v)))
 	}
 	for _, q := range o.patterns {
-		query := wordQuery{yes: []*pattern{q.pat}, max: absent, states: 500}
+		query := wordQuery{yes: []*pattern{q.pat}, max: absent, states: 500, work: wordWork - samplerWords}
 		if w, st := query.find(); st == sat {
 			for k, v := range c.values(q.node, depth+1) {
 				if k > 5 {

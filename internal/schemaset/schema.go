@@ -44,7 +44,7 @@ func parseDocument(raw []byte, opt ParseOptions) (*Schema, []Problem) {
 	l := &loader{doc: s, byVal: map[*val]*node{}, patterns: map[string]*pattern{}}
 	if len(raw) > maxDocument {
 		l.problem(ProblemTooLarge, "", "", "the document has more than 16 MiB")
-		s.root = l.opaqueNode("", nil, "document too large")
+		s.root = l.opaqueNode("", nil, "document too large"+l.document())
 	} else if tree, err := readTree(raw); err != nil {
 		l.problem(ProblemSyntax, pointerOf(err), "", err.Error())
 		s.root = l.opaqueNode("", nil, "not JSON: "+string(raw))

@@ -17,6 +17,7 @@ type solver struct {
 	budget  Budget
 	steps   int
 	stopped bool
+	bare    bool // do without the second engine
 	lens    bool // objects that declare properties hold no other names
 
 	docs   []*Schema

@@ -19,7 +19,7 @@ type wordQuery struct {
 }
 
 // wordWork bounds the work of one query.
-const wordWork = 10_000_000
+const wordWork = 4_000_000
 
 // wordTerm is one pattern of a query, by the numbers of its automata.
 type wordTerm struct {
