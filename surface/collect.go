@@ -21,6 +21,10 @@ type CollectOptions struct {
 	// Secrets are values that must not be recorded, should the server show
 	// them: they are replaced by text.Redacted.
 	Secrets []string
+	// Forced says that the session was told which era or revision to speak.
+	// What the server offers besides cannot be seen then, so the revisions are
+	// not captured.
+	Forced bool
 	// Progress is told which listing is being read.
 	Progress func(method string)
 }
@@ -34,7 +38,10 @@ type CollectOptions struct {
 func Collect(ctx context.Context, s *session.Session, opt CollectOptions) (*Surface, error) {
 	out := New()
 	n := s.Negotiated()
-	out.Facets.add(ServerName, ServerVersion, ServerOther, Revisions, Instructions, Capabilities, CacheScope)
+	out.Facets.add(ServerName, ServerVersion, ServerOther, Instructions, Capabilities, CacheScope)
+	if !opt.Forced {
+		out.Facets.add(Revisions)
+	}
 	if err := out.negotiated(n); err != nil {
 		return nil, err
 	}

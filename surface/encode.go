@@ -74,8 +74,11 @@ func (s *Surface) file() *contractFile {
 	recorded := s.Facets.recorded()
 	f := &contractFile{
 		Format: Format, Facets: recorded.Sorted(),
-		Revisions: s.Revisions, Server: s.Server, Instructions: s.Instructions,
+		Server: s.Server, Instructions: s.Instructions,
 		Capabilities: s.Capabilities, CacheScope: s.CacheScopes,
+	}
+	if recorded.Has(Revisions) {
+		f.Revisions = s.Revisions
 	}
 	for _, k := range Kinds {
 		if !recorded.HasKind(k) {

@@ -146,6 +146,9 @@ func (a *app) compare(c comparison, j *judgeFlags, o *outputFlags, settings cont
 		Ignore: ignore, DeprecationPolicy: settings.deprecationPolicy, MaxListBytes: settings.maxListBytes,
 	})
 	stale := r.Accept(approvals, a.env.Now())
+	if len(c.words) == 0 {
+		c.words = []string{"--", "COMMAND"} // both sides are files: the reader knows the server
+	}
 	run.Notes = slices.Concat(c.old.Notes, c.new.Notes, r.Notes)
 	for i := range r.Changes {
 		if err := add(r.Changes[i].Finding(c.target, failOn, c.words)); err != nil {

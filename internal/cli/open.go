@@ -32,8 +32,10 @@ func (a *app) collect(ctx context.Context, f *targetFlags, t *target) (*surface.
 	}
 	defer stop()
 	a.opened = true
+	var o session.Options
+	t.options(&o)
 	out, err := surface.Collect(ctx, s, surface.CollectOptions{
-		Secrets: a.secrets, Progress: func(method string) { status.set("reading " + method) },
+		Secrets: a.secrets, Forced: o.Era != 0 || o.Revision != 0, Progress: func(method string) { status.set("reading " + method) },
 	})
 	if err != nil {
 		return nil, maxTime(ctx, err)

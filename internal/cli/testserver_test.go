@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcprove/mcprove/mock"
+)
+
+// testServer is a server for scripts: testserver MODE [ARG...]. Most modes
+// serve the listing in a file; the others misbehave as programs do.
+func testServer(args []string) int {
+	if len(args) == 0 {
+		fmt.Fprintln(os.Stderr, "usage: testserver MODE [ARG...]")
+		return 2
+	}
+	mode, rest := args[0], args[1:]
+	switch mode {
+	case "exit":
+		fmt.Fprintln(os.Stderr, "cannot find the database")
+		n, _ := strconv.Atoi(rest[0])
+		return n
+	case "silent":
+		select {}
+	case "half":
+		fmt.Print(`{"jsonrpc":"2.0","id":1,"res`)
+		select {}
+	case "flood":
+		out := os.Stdout
+		if rest[0] == "stderr" {
+			out = os.Stderr
+		}
+		line := strings.Repeat("x", 1000) + "\n"
+		for {
+			if _, err := out.WriteString(line); err != nil {
+				return 1
+			}
+		}
+	case "fork": // a child of its own holds the pipes and outlives it
+		self, err := os.Executable()
+		if err != nil {
+			return 1
+		}
+		c := exec.Command(self, "silent")
+		c.Args[0] = "testserver"
+		c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+		if err := c.Start(); err != nil {
+			return 1
+		}
+		_ = os.WriteFile(rest[0], []byte(strconv.Itoa(c.Process.Pid)), 0o600)
+		return 3
+	}
+	script, faults, err := scriptOf(mode, rest)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	script.Faults = faults
+	s := mock.New(script)
+	if mode == "http" {
+		return serveHTTP(s, rest[1], rest[2:])
+	}
+	if err := s.ServeStdio(context.Background(), os.Stdin, os.Stdout); err != nil && !errors.Is(err, mock.ErrEnded) {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// serveHTTP serves on an address. Its conduct is one of html, redirect, auth,
+// slow, or none for a proper server.
+func serveHTTP(s *mock.Server, addr string, conduct []string) int {
+	var h http.Handler = s
+	if len(conduct) > 0 {
+		what := conduct[0]
+		h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch what {
+			case "html":
+				w.Header().Set("Content-Type", "text/html")
+				fmt.Fprint(w, "<html><title>Welcome</title></html>")
+			case "redirect":
+				http.Redirect(w, r, "https://elsewhere.example/mcp", http.StatusMovedPermanently)
+			case "auth":
+				if r.Header.Get("Authorization") != "Bearer correct-horse-battery" {
+					w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="https://example.com/.well-known/oauth-protected-resource"`)
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				s.ServeHTTP(w, r)
+			case "path":
+				if r.URL.Path != "/mcp" {
+					http.NotFound(w, r)
+					return
+				}
+				s.ServeHTTP(w, r)
+			}
+		})
+	}
+	time.Sleep(200 * time.Millisecond) // as slow to start as real ones
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+	if err := srv.Serve(l); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// scriptOf reads the listing and the faults of a mode.
+func scriptOf(mode string, rest []string) (mock.Script, []mock.Fault, error) {
+	if len(rest) == 0 {
+		return mock.Script{}, nil, fmt.Errorf("mode %s needs a listing", mode)
+	}
+	data, err := os.ReadFile(rest[0])
+	if err != nil {
+		return mock.Script{}, nil, err
+	}
+	var l struct {
+		Server       json.RawMessage   `json:"server"`
+		Instructions string            `json:"instructions"`
+		Capabilities json.RawMessage   `json:"capabilities"`
+		CacheScope   string            `json:"cacheScope"`
+		PageSize     int               `json:"pageSize"`
+		Tools        []json.RawMessage `json:"tools"`
+		Resources    []json.RawMessage `json:"resources"`
+		Templates    []json.RawMessage `json:"resourceTemplates"`
+		Prompts      []json.RawMessage `json:"prompts"`
+	}
+	if err := json.Unmarshal(data, &l); err != nil {
+		return mock.Script{}, nil, err
+	}
+	s := mock.Script{ServerInfo: l.Server, Instructions: l.Instructions, Capabilities: l.Capabilities, CacheScope: l.CacheScope, PageSize: l.PageSize}
+	for _, d := range l.Tools {
+		s.Tools = append(s.Tools, mock.Tool{Definition: d})
+	}
+	for _, d := range l.Resources {
+		s.Resources = append(s.Resources, mock.Resource{Definition: d})
+	}
+	for _, d := range l.Templates {
+		s.Templates = append(s.Templates, mock.Template{Definition: d})
+	}
+	for _, d := range l.Prompts {
+		s.Prompts = append(s.Prompts, mock.Prompt{Definition: d})
+	}
+	tools := mock.On("tools/list")
+	faults := map[string][]mock.Fault{
+		"serve": nil, "http": nil,
+		"noise":       {mock.Banner("\x1b[31mMy server is ready\x1b[0m"), tools.Before("DEBUG listing"), tools.After("listed")},
+		"page2-fails": {tools.OnPage(2).Error(-32603, "the database is gone")},
+		"page2-dies":  {tools.OnPage(2).Die()},
+		"cursor":      {tools.RepeatCursor()},
+		"endless":     {tools.EndlessCursors()},
+		"not-served":  {mock.On("prompts/list").Error(-32601, "Method not found")},
+		"secret":      nil,
+	}
+	fs, ok := faults[mode]
+	if !ok {
+		return s, nil, fmt.Errorf("unknown mode %q", mode)
+	}
+	if mode == "secret" { // a server that shows what it was given
+		def, err := json.Marshal(map[string]any{"name": "leak", "description": "uses " + os.Getenv("API_TOKEN"), "inputSchema": map[string]any{"type": "object"}})
+		if err != nil {
+			return s, nil, err
+		}
+		s.Tools = append(s.Tools, mock.Tool{Definition: def})
+	}
+	return s, fs, nil
+}
