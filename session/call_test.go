@@ -444,3 +444,40 @@ func TestLegacyStreamIsResumed(t *testing.T) {
 		t.Errorf("%s", r.Raw)
 	}
 }
+
+func TestResultThatIsTooDeep(t *testing.T) {
+	deep := strings.Repeat(`{"items":`, 10_000) + "{}" + strings.Repeat("}", 10_000)
+	s := open(t, once(modern(on("tools/list", func(p *peer, m *wire.Message) {
+		p.say("%s", answer(m, `{"tools":[{"name":"a","inputSchema":{}},{"name":"b","inputSchema":`+deep+`}]}`))
+	}))), session.Options{})
+	_, err := s.List(t.Context(), "tools/list")
+	if e := as[*session.ResultError](t, err); !strings.Contains(e.Detail, "/result/tools/1/inputSchema/items") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestInterrupt: the end of the context ends everything at once.
+func TestInterrupt(t *testing.T) {
+	for _, name := range []string{"silent", "floods", "half", "never exits"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(200*time.Millisecond, cancel)
+		begin := time.Now()
+		target := process(name)
+		target.CloseGrace, target.TermGrace = time.Hour, time.Hour
+		s, err := session.Open(ctx, target, session.Options{})
+		if name == "never exits" {
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-ctx.Done()
+			if err := s.Close(ctx); err != nil {
+				t.Error(err)
+			}
+		} else if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if d := time.Since(begin); d > 2*time.Second {
+			t.Errorf("%s: took %s", name, d)
+		}
+	}
+}

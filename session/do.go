@@ -184,6 +184,11 @@ func (l *link) interpret(method string, f *wire.Frame, r *Result) error {
 		return e
 	}
 	r.Raw = m.Result
+	for _, fault := range m.Faults {
+		if fault.Code == wire.FaultTooDeep {
+			return &ResultError{Method: method, Detail: "the result has " + fault.Detail + ", at " + fault.Pointer, Frame: f}
+		}
+	}
 	if k := jsonx.KindOf(m.Result); k != jsonx.Object {
 		return &ResultError{Method: method, Detail: "the result is no object but " + k.Name(), Frame: f}
 	}

@@ -45,7 +45,8 @@ func (k Kind) String() string {
 
 // Message is a reading of one JSON-RPC text. Raw members share the bytes of
 // the text. Where a name stands twice, the last one was read, as most
-// programs do; the fault says so.
+// programs do; the fault says so. Members of a text with [FaultTooDeep] were
+// found by their brackets and may be no JSON.
 type Message struct {
 	Raw  []byte
 	Kind Kind
@@ -139,7 +140,12 @@ func Read(raw []byte) *Message {
 	}
 	if err != nil {
 		members, err = jsonx.Members(text, jsonx.Lenient)
-		if err != nil && !isTrailing(err) {
+		switch {
+		case err == nil, isTrailing(err):
+		case m.Has(FaultTooDeep):
+			// Whom it answers can be told without reading what is so deep.
+			members = jsonx.Skim(text)
+		default:
 			return m
 		}
 	}

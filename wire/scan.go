@@ -27,18 +27,30 @@ func scan(text []byte, base int64, faults []Fault) []Fault {
 	switch {
 	case err == nil:
 	case errors.As(err, &syn):
-		code, detail := FaultNotJSON, syn.Err.Error()
+		code, detail, pointer := FaultNotJSON, syn.Err.Error(), syn.Pointer
 		switch {
 		case errors.Is(err, jsonx.ErrTrailing):
 			code = FaultTrailing
 		case errors.Is(err, jsonx.ErrDepth):
-			code = FaultTooDeep
+			code, detail, pointer = FaultTooDeep, "more than 10,000 levels", firstTokens(pointer, 8)
 		}
-		s.add(code, syn.Offset, syn.Pointer, detail)
+		s.add(code, syn.Offset, pointer, detail)
 	default:
 		s.add(FaultNotJSON, 0, "", err.Error())
 	}
 	return s.faults
+}
+
+// firstTokens shortens a pointer that would be as long as the text is deep.
+func firstTokens(pointer string, n int) string {
+	for i := range len(pointer) {
+		if pointer[i] == '/' {
+			if n--; n < 0 {
+				return pointer[:i]
+			}
+		}
+	}
+	return pointer
 }
 
 // scanner holds the names seen so far in every open object.

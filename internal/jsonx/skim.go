@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package jsonx
+
+// Skim returns the members of an object, or the elements of an array with
+// empty names, by matching brackets alone. It is for texts that are nested too
+// deep for every other function here, and checks nothing: what is no JSON gives
+// members that are no JSON. It returns what it found up to the end of raw.
+func Skim(raw []byte) []Member {
+	i := skipSpace(raw, 0)
+	if i == len(raw) || raw[i] != '{' && raw[i] != '[' {
+		return nil
+	}
+	object := raw[i] == '{'
+	var ms []Member
+	for i = skipSpace(raw, i+1); i < len(raw) && raw[i] != '}' && raw[i] != ']'; i = skipSpace(raw, i) {
+		m := Member{}
+		if object {
+			end := skipString(raw, i)
+			if raw[i] != '"' {
+				return ms
+			}
+			m.Name, _ = Text(raw[i:end])
+			if i = skipSpace(raw, end); i == len(raw) || raw[i] != ':' {
+				return ms
+			}
+			i = skipSpace(raw, i+1)
+		}
+		end := skimValue(raw, i)
+		if end == i {
+			return ms
+		}
+		m.Value, m.Offset = raw[i:end:end], int64(i)
+		ms = append(ms, m)
+		if i = skipSpace(raw, end); i < len(raw) && raw[i] == ',' {
+			i++
+		}
+	}
+	return ms
+}
+
+// skimValue returns the end of the value that begins at i.
+func skimValue(raw []byte, i int) int {
+	depth := 0
+	for i < len(raw) {
+		switch raw[i] {
+		case '"':
+			i = skipString(raw, i) - 1
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i
+			}
+			depth--
+		case ',', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return i
+			}
+			i++
+			continue
+		default:
+			if depth == 0 {
+				// A literal or a number goes on to the next delimiter.
+				i++
+				continue
+			}
+		}
+		if i++; depth == 0 {
+			return i
+		}
+	}
+	return min(i, len(raw))
+}
+
+func skipSpace(raw []byte, i int) int {
+	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\t' || raw[i] == '\r' || raw[i] == '\n') {
+		i++
+	}
+	return i
+}
