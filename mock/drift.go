@@ -2,9 +2,7 @@
 
 package mock
 
-import (
-	"slices"
-)
+import "slices"
 
 // drift is one change of the library's next release: a value of a tool's
 // definition that is other, or gone where it is empty.

@@ -15,6 +15,7 @@ import (
 	"github.com/mcprove/mcprove/session"
 	"github.com/mcprove/mcprove/spec"
 	"github.com/mcprove/mcprove/surface"
+	"github.com/mcprove/mcprove/transport"
 )
 
 // A script is data; the server is an http.Handler.
@@ -29,8 +30,20 @@ func ExampleNew() {
 		}},
 	}))
 	defer srv.Close()
-	fmt.Println(strings.HasPrefix(srv.URL, "http://127.0.0.1"))
-	// Output: true
+	ctx := context.Background()
+	client, err := session.Open(ctx, &transport.HTTP{URL: srv.URL}, session.Options{Era: spec.Legacy})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close(ctx)
+	result, err := client.Call(ctx, spec.MethodToolsCall, json.RawMessage(`{"name":"greet","arguments":{"who":"the crew"}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(result.Raw))
+	// Output: {"content":[{"type":"text","text":"the crew"}]}
 }
 
 // Over stdio it serves any pair of streams.

@@ -228,7 +228,9 @@ func (f *Fault) apply(q *request, r *reply) {
 			r.body = []byte{}
 		}
 	case opRepeatCursor:
-		r.text = set(r.text, "/result/nextCursor", quote(cursorOf(q.page)))
+		if get(r.text, "result") != nil {
+			r.text = set(r.text, "/result/nextCursor", quote(cursorOf(q.page)))
+		}
 	case opEmptyCursor:
 		if get(get(r.text, "result"), "nextCursor") != nil {
 			r.text = set(r.text, "/result/nextCursor", []byte(`""`))

@@ -108,16 +108,8 @@ func post(s http.Handler, body string, change func(http.Header)) *httptest.Respo
 	r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	m := wire.Read([]byte(body))
-	if v, err := jsonx.Lookup(m.Params, "/_meta/io.modelcontextprotocol~1protocolVersion"); err == nil {
-		version, _ := jsonx.Text(v)
-		r.Header.Set(spec.HeaderProtocolVersion, version)
-		r.Header.Set(spec.HeaderMethod, m.Method)
-		facts, _ := spec.MethodAt(m.Method, spec.Latest)
-		if v, err := jsonx.Lookup(m.Params, "/"+facts.NameFrom); err == nil && facts.NameFrom != "" {
-			name, _ := jsonx.Text(v)
-			r.Header.Set(spec.HeaderName, spec.EncodeHeaderValue(name))
-		}
+	for _, f := range headerOf(body) {
+		r.Header.Set(f.Name, f.Value)
 	}
 	if change != nil {
 		change(r.Header)
@@ -125,6 +117,23 @@ func post(s http.Handler, body string, change func(http.Header)) *httptest.Respo
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	return w
+}
+
+// headerOf is what a correct client sends beside a body.
+func headerOf(body string) []wire.HeaderField {
+	m := wire.Read([]byte(body))
+	v, err := jsonx.Lookup(m.Params, "/_meta/io.modelcontextprotocol~1protocolVersion")
+	if err != nil {
+		return nil
+	}
+	version, _ := jsonx.Text(v)
+	fs := []wire.HeaderField{{Name: spec.HeaderProtocolVersion, Value: version}, {Name: spec.HeaderMethod, Value: m.Method}}
+	facts, _ := spec.MethodAt(m.Method, spec.Latest)
+	if v, err := jsonx.Lookup(m.Params, "/"+facts.NameFrom); err == nil && facts.NameFrom != "" {
+		name, _ := jsonx.Text(v)
+		fs = append(fs, wire.HeaderField{Name: spec.HeaderName, Value: spec.EncodeHeaderValue(name)})
+	}
+	return fs
 }
 
 // modern is a request of the modern era; params are members without braces.

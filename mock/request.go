@@ -16,6 +16,7 @@ import (
 type request struct {
 	*wire.Message
 	params   []jsonx.Member
+	metas    []jsonx.Member // of params._meta
 	revision spec.Revision
 	peer     *peer       // of a legacy session or a stdio connection; nil elsewhere
 	header   http.Header // over HTTP
@@ -32,6 +33,9 @@ func newRequest(m *wire.Message) *request {
 	q := &request{Message: m, page: 1, send: func([]byte) {}}
 	if jsonx.KindOf(m.Params) == jsonx.Object {
 		q.params, _ = jsonx.Members(m.Params, jsonx.Lenient)
+		if meta := q.param(spec.FieldMeta); jsonx.KindOf(meta) == jsonx.Object {
+			q.metas, _ = jsonx.Members(meta, jsonx.Lenient)
+		}
 	}
 	return q
 }
@@ -50,7 +54,7 @@ func (q *request) text(name string) (string, *Error) {
 func (q *request) modern() bool { return q.revision.Era() == spec.Modern }
 
 // meta returns a member of params._meta.
-func (q *request) meta(key string) jsonx.Raw { return get(q.param(spec.FieldMeta), key) }
+func (q *request) meta(key string) jsonx.Raw { return find(q.metas, key) }
 
 // claimsModern reports whether a request is one of the modern era: it carries
 // what only such requests carry.
@@ -135,7 +139,11 @@ func (s *Server) checkHeaders(q *request, version string) *Error {
 			return e
 		}
 	}
-	if t := s.toolAt[word(q.Params, "name")]; q.Method == spec.MethodToolsCall && t != nil {
+	if q.Method != spec.MethodToolsCall {
+		return nil
+	}
+	name, _ := jsonx.Text(q.param("name"))
+	if t := s.toolAt[name]; t != nil {
 		return checkParamHeaders(q, t)
 	}
 	return nil
@@ -197,25 +205,20 @@ func (s *Server) answer(ctx context.Context, q *request) (json.RawMessage, *Erro
 }
 
 // handlers answer the requests of clients.
-var handlers map[string]func(*Server, context.Context, *request) (json.RawMessage, *Error)
-
-func init() {
-	// Not a literal: the handlers refer to the table through the server.
-	handlers = map[string]func(*Server, context.Context, *request) (json.RawMessage, *Error){
-		spec.MethodInitialize:            (*Server).initialize,
-		spec.MethodDiscover:              (*Server).discover,
-		spec.MethodPing:                  (*Server).ping,
-		spec.MethodToolsList:             (*Server).list,
-		spec.MethodResourcesList:         (*Server).list,
-		spec.MethodResourceTemplatesList: (*Server).list,
-		spec.MethodPromptsList:           (*Server).list,
-		spec.MethodToolsCall:             (*Server).callTool,
-		spec.MethodResourcesRead:         (*Server).readResource,
-		spec.MethodPromptsGet:            (*Server).getPrompt,
-		spec.MethodComplete:              (*Server).complete,
-		spec.MethodSetLevel:              (*Server).setLevel,
-		spec.MethodResourcesSubscribe:    (*Server).subscribe,
-		spec.MethodResourcesUnsubscribe:  (*Server).unsubscribe,
-		spec.MethodListen:                (*Server).listen,
-	}
+var handlers = map[string]func(*Server, context.Context, *request) (json.RawMessage, *Error){
+	spec.MethodInitialize:            (*Server).initialize,
+	spec.MethodDiscover:              (*Server).discover,
+	spec.MethodPing:                  (*Server).ping,
+	spec.MethodToolsList:             (*Server).list,
+	spec.MethodResourcesList:         (*Server).list,
+	spec.MethodResourceTemplatesList: (*Server).list,
+	spec.MethodPromptsList:           (*Server).list,
+	spec.MethodToolsCall:             (*Server).callTool,
+	spec.MethodResourcesRead:         (*Server).readResource,
+	spec.MethodPromptsGet:            (*Server).getPrompt,
+	spec.MethodComplete:              (*Server).complete,
+	spec.MethodSetLevel:              (*Server).setLevel,
+	spec.MethodResourcesSubscribe:    (*Server).subscribe,
+	spec.MethodResourcesUnsubscribe:  (*Server).unsubscribe,
+	spec.MethodListen:                (*Server).listen,
 }

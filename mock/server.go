@@ -5,7 +5,6 @@ package mock
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -130,9 +129,7 @@ func (s *Server) method(name string, r spec.Revision) (spec.Method, bool) {
 		return m, false
 	}
 	if path := m.Capability.Path; path != "" && m.Capability.Side != spec.Client {
-		// Who declares a feature may leave out that it is switched on below it.
-		root, _, _ := strings.Cut(path, ".")
-		return m, s.declared[path] && s.declared[root]
+		return m, s.declared[path]
 	}
 	return m, true
 }

@@ -92,7 +92,7 @@ func (sh *shape) check(v []byte, path string) string {
 	if len(sh.types) > 0 && !slices.ContainsFunc(sh.types, func(t string) bool { return is(kind, v, t) }) {
 		return fmt.Sprintf("%s must be %s", path, sh.types[0])
 	}
-	if sh.enum != nil && !slices.Contains(sh.enum, canonical(v)) {
+	if sh.enum != nil && !slices.Contains(sh.enum, string(v)) && !slices.Contains(sh.enum, canonical(v)) {
 		return fmt.Sprintf("%s must be one of %s", path, strings.Join(sh.enum, ", "))
 	}
 	switch kind {

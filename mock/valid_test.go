@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/session"
@@ -244,4 +245,15 @@ func TestAskedForTheOtherEra(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestDualServerWhoseDiscoveryFailsIsMetByTheHandshake(t *testing.T) {
+	discover := mock.On(spec.MethodDiscover)
+	for _, f := range []mock.Fault{discover.Die(), discover.HangUp(), discover.Half(), discover.Drop(), discover.Error(spec.CodeInvalidParams, "no")} {
+		srv := mock.New(mock.Script{Faults: []mock.Fault{f}})
+		s := open(t, srv.Stdio(""), session.Options{Timeouts: session.Timeouts{Discover: 50 * time.Millisecond}})
+		if n := s.Negotiated(); n.Revision != spec.Rev20251125 {
+			t.Errorf("%s: negotiated %s", f.Op, n.Revision)
+		}
+	}
 }
