@@ -178,8 +178,16 @@ func (l *link) interpret(method string, f *wire.Frame, r *Result) error {
 	r.Raw, r.ResultType, r.members = nil, "", nil
 	if m.Kind == wire.ErrorResponse {
 		e := &RPCError{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data, Method: method}
-		if f.HTTP != nil {
-			e.Status = f.HTTP.Status
+		if f.HTTP == nil {
+			return e
+		}
+		e.Status = f.HTTP.Status
+		if e.Status == 401 || e.Status == 403 {
+			// The way in matters more than the words of the refusal.
+			if auth, ok := transport.StatusError(f.HTTP, nil).(*transport.Error); ok {
+				auth.Err = e
+				return auth
+			}
 		}
 		return e
 	}

@@ -155,6 +155,8 @@ func judge(l *link, err error) (verdict, string) {
 	switch {
 	case err == nil:
 		return isModern, "a DiscoverResult: modern"
+	case transport.ReasonOf(err) == transport.AuthNeeded:
+		return isFatal, "authentication is needed first"
 	case errors.As(err, &rpc):
 		return judgeCode(l, rpc)
 	case errors.As(err, &t):
@@ -173,8 +175,6 @@ func judgeCode(l *link, rpc *RPCError) (verdict, string) {
 		return otherVersion, "the server names other versions"
 	case spec.ModernError(int(rpc.Code)):
 		return isFatal, fmt.Sprintf("error %d, which only a modern server sends", rpc.Code)
-	case l.http() && (rpc.Status == 401 || rpc.Status == 403):
-		return isFatal, fmt.Sprintf("HTTP %d", rpc.Status)
 	}
 	return isOther, fmt.Sprintf("error %d: the handshake comes next", rpc.Code)
 }

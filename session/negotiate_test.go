@@ -336,6 +336,25 @@ func TestNegotiateHTTP(t *testing.T) {
 			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="x"`)
 			w.WriteHeader(401)
 		}, 0, "", transport.AuthNeeded},
+		{"401 with JSON", func(w http.ResponseWriter, _ *http.Request, _ *wire.Message) {
+			writeJSON(w, 401, `{"error":"invalid_token"}`)
+		}, 0, "", transport.AuthNeeded},
+		{"401 with a JSON-RPC error", func(w http.ResponseWriter, _ *http.Request, m *wire.Message) {
+			writeJSON(w, 401, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":"no"}}`, m.ID)
+		}, 0, "", transport.AuthNeeded},
+		{"403 with JSON", func(w http.ResponseWriter, _ *http.Request, _ *wire.Message) {
+			writeJSON(w, 403, `{"message":"forbidden"}`)
+		}, 0, "", transport.AuthNeeded},
+		{"401 for initialize alone", func(w http.ResponseWriter, _ *http.Request, m *wire.Message) {
+			if m.Method == "server/discover" {
+				w.WriteHeader(400)
+				return
+			}
+			w.WriteHeader(401)
+		}, 0, "", transport.AuthNeeded},
+		{"404 with JSON", func(w http.ResponseWriter, _ *http.Request, _ *wire.Message) {
+			writeJSON(w, 404, `{"message":"Not Found"}`)
+		}, 0, "", transport.NotFound},
 		{"redirect", func(w http.ResponseWriter, r *http.Request, _ *wire.Message) { http.Redirect(w, r, "/login", 302) }, 0, "", transport.Redirected},
 		{"page", func(w http.ResponseWriter, _ *http.Request, _ *wire.Message) {
 			_, _ = w.Write([]byte("<!doctype html>"))

@@ -155,6 +155,15 @@ func (l *link) message(c *call, f *wire.Frame, m *wire.Message) {
 }
 
 func (l *link) noise(c *call, f *wire.Frame, m *wire.Message) {
+	if f.HTTP != nil && f.HTTP.Status >= 300 {
+		// A status with an explanation in JSON of somebody's own.
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if c != nil && !c.finished {
+			c.exchange.Body = f.Raw[:min(len(f.Raw), maxPage)]
+		}
+		return
+	}
 	note := "not JSON-RPC"
 	if m.Has(wire.FaultEmpty) {
 		note = "blank line"
@@ -167,6 +176,9 @@ func (l *link) noise(c *call, f *wire.Frame, m *wire.Message) {
 		c.add(f)
 	}
 }
+
+// maxPage is what an exchange keeps of a body that is no JSON-RPC.
+const maxPage = 64 << 10
 
 // respond finds the call that a response answers. on is the call whose HTTP
 // channel it came on, nil elsewhere.

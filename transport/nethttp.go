@@ -8,7 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -152,7 +152,7 @@ func sortedFields(h http.Header) []wire.HeaderField {
 		}
 	}
 	if len(fs) > 1 {
-		sort.SliceStable(fs, func(i, j int) bool { return fs[i].Name < fs[j].Name })
+		slices.SortStableFunc(fs, func(a, b wire.HeaderField) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return fs
 }
