@@ -2,10 +2,12 @@
 
 package surface
 
-// projection reduces an item to what a foreign file format can express, so
-// that both sides of a comparison promise the same kind of thing. Nil means
-// that the format keeps items whole.
-type projection func(Item) Item
+// projection reduces a surface to what a foreign file could have recorded of
+// it, so that both sides of a comparison promise the same kind of thing. Nil
+// means that the format keeps items whole.
+type projection interface {
+	reduce(other *Surface) *Surface
+}
 
 // Aligned returns both surfaces as they may be compared: where one was read
 // from a file of a format that keeps less, the other is reduced to the same.
@@ -18,12 +20,31 @@ func (s *Surface) reducedOf(other *Surface) *Surface {
 	if s.projection == nil {
 		return other
 	}
-	out := *other
-	out.items = map[Kind][]Item{}
-	for k, items := range other.items {
+	return s.projection.reduce(other)
+}
+
+// mapItems returns s with its items replaced; f may leave one out.
+func (s *Surface) mapItems(f func(Item) (Item, bool)) *Surface {
+	out := *s
+	out.items = make(map[Kind][]Item, len(s.items))
+	for k, items := range s.items {
+		kept := make([]Item, 0, len(items))
 		for _, it := range items {
-			out.items[k] = append(out.items[k], s.projection(it))
+			if it, ok := f(it); ok {
+				kept = append(kept, it)
+			}
 		}
+		out.items[k] = kept
 	}
 	return &out
+}
+
+// with returns the item with other members: name, and what object holds.
+func (it Item) with(object map[string]any) Item {
+	object[it.Kind.Key()] = it.Name
+	raw, err := canonicalOf(object)
+	if err != nil {
+		return it // nothing that was read from JSON fails to be written as such
+	}
+	return Item{Kind: it.Kind, Name: it.Name, Raw: settle(it.Kind, raw), Index: it.Index}
 }

@@ -59,6 +59,8 @@ func has(names ...string) func(map[string]jsonx.Member) bool {
 
 var formats = []format{
 	{"contract", has("format", "facets"), func(r *fileReader) (*Surface, error) { return Decode(r.path, r.data) }},
+	{"mcpdiff snapshot", isMCPDiff, readMCPDiff},
+	{"mcp-contract file", isMCPContract, readMCPContract},
 	{"listing", func(ms map[string]jsonx.Member) bool {
 		return has("initialize")(ms) || has("tools")(ms) || has("prompts")(ms) || has("resources")(ms) || has("resourceTemplates")(ms)
 	}, readListing},
