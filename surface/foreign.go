@@ -132,12 +132,11 @@ func (p placed) syntax(err error) error {
 
 // add takes an item that was put together from a foreign file.
 func (p placed) add(s *Surface, k Kind, name string, index int, object map[string]any) error {
-	object[k.Key()] = name
-	raw, err := canonicalOf(object)
+	it, err := (Item{Kind: k, Name: name, Index: index}).with(object)
 	if err != nil {
 		return p.syntax(err)
 	}
-	s.items[k] = append(s.items[k], Item{Kind: k, Name: name, Raw: settle(k, raw), Index: index})
+	s.items[k] = append(s.items[k], it)
 	return nil
 }
 

@@ -95,10 +95,11 @@ func objectSchema(fs []field) map[string]any {
 			up.properties = append(up.properties, b)
 		}
 	}
-	return members(root.properties)
+	return holding(root.properties)
 }
 
-func members(bs []*branch) map[string]any {
+// holding is the schema of an object with these properties.
+func holding(bs []*branch) map[string]any {
 	out := map[string]any{"type": "object"}
 	if len(bs) == 0 {
 		return out
@@ -157,14 +158,14 @@ func (b *branch) expressed() map[string]any {
 		out["description"] = b.description
 	}
 	if len(b.properties) > 0 {
-		m := members(b.properties)
+		m := holding(b.properties)
 		delete(m, "type")
 		for k, v := range m {
 			out[k] = v
 		}
 	}
 	if len(b.inList) > 0 {
-		out["items"] = members(b.inList)
+		out["items"] = holding(b.inList)
 	}
 	if len(b.forms) > 0 {
 		out["anyOf"] = formSchemas(b.forms)

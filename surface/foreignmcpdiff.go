@@ -244,7 +244,7 @@ func (m *mcpDiff) reduce(other *Surface) *Surface {
 		if _, template := last[Templates][it.Name]; it.Kind == Resources && template {
 			return it, false
 		}
-		return it.with(m.item(&it)), true
+		return it.reduced(m.item(&it)), true
 	})
 	if other.Capabilities != nil {
 		if c, err := canonicalOf(m.knownCapabilities(decoded(other.Capabilities))); err == nil {

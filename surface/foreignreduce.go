@@ -21,12 +21,12 @@ func (m *mcpContract) reduce(other *Surface) *Surface {
 		case Tools:
 			return m.tool(it, from), true
 		case Prompts:
-			return it.with(m.prompt(&it)), true
+			return it.reduced(m.prompt(&it)), true
 		case Resources:
 			if uri, ok := respelled[it.Name]; ok {
 				it.Name = uri
 			}
-			return it.with(map[string]any{}), true
+			return it.reduced(map[string]any{}), true
 		}
 		return it, true
 	})
@@ -81,7 +81,7 @@ func (m *mcpContract) tool(it Item, from *mcpContract) Item {
 			object["outputSchema"] = schema
 		}
 	}
-	return it.with(object)
+	return it.reduced(object)
 }
 
 func (t *recordedTool) fields(in bool) []field {

@@ -39,12 +39,21 @@ func (s *Surface) mapItems(f func(Item) (Item, bool)) *Surface {
 	return &out
 }
 
-// with returns the item with other members: name, and what object holds.
-func (it Item) with(object map[string]any) Item {
+// with returns the item with other members: its name, and what object holds.
+func (it Item) with(object map[string]any) (Item, error) {
 	object[it.Kind.Key()] = it.Name
 	raw, err := canonicalOf(object)
 	if err != nil {
-		return it // nothing that was read from JSON fails to be written as such
+		return Item{}, err
 	}
-	return Item{Kind: it.Kind, Name: it.Name, Raw: settle(it.Kind, raw), Index: it.Index}
+	return newItem(it.Kind, raw, it.Index)
+}
+
+// reduced is the item with other members. What was read from JSON can be
+// written as such; the item stays whole if it cannot.
+func (it Item) reduced(object map[string]any) Item {
+	if out, err := it.with(object); err == nil {
+		return out
+	}
+	return it
 }
