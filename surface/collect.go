@@ -126,7 +126,7 @@ func (s *Surface) collect(ctx context.Context, from *session.Session, k Kind) er
 	s.Notes = append(s.Notes, list.Notes...)
 	index := 0
 	for p, page := range list.Pages {
-		ms, err := jsonx.Members(page.Raw, jsonx.Strict)
+		ms, err := resultMembers(page)
 		if err != nil {
 			return &ListError{k, fmt.Errorf("page %d: %w", p+1, err)}
 		}
@@ -142,18 +142,24 @@ func (s *Surface) collect(ctx context.Context, from *session.Session, k Kind) er
 		if kind := jsonx.KindOf(items); kind != jsonx.Array {
 			return &ListError{k, fmt.Errorf("page %d: %s must be an array, is %s", p+1, k, kind.Name())}
 		}
-		es, err := jsonx.Elements(items, jsonx.Strict)
-		if err != nil {
-			return &ListError{k, fmt.Errorf("page %d: %w", p+1, err)}
-		}
+		es := jsonx.Skim(items)
 		for _, e := range es {
-			if err := s.add(k, e, index); err != nil {
+			if err := s.add(k, e.Value, index); err != nil {
 				return err
 			}
 			index++
 		}
 	}
 	return nil
+}
+
+// resultMembers are those of a page's result. A response without faults was read
+// strictly when it arrived; any other is read so here, and refused.
+func resultMembers(page *session.Result) ([]jsonx.Member, error) {
+	if x := page.Exchange; x != nil && x.Response != nil && len(x.Response.Message().Faults) == 0 {
+		return jsonx.Skim(page.Raw), nil
+	}
+	return jsonx.Members(page.Raw, jsonx.Strict)
 }
 
 // firstPage reports whether a listing failed at once: -32601 on a later page

@@ -133,7 +133,7 @@ func digest(f *contractFile) *digests {
 				continue
 			}
 			// Duplicate names are kept in the contract, so their digests chain.
-			name, _ := nameOf(k, raw)
+			name, _ := nameOf(k, jsonx.Skim(raw))
 			if before, twice := d.Tools[name]; twice {
 				both := domain("tools, one name")
 				both.Write([]byte(before))

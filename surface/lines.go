@@ -29,7 +29,7 @@ func Lines(data []byte) map[LineKey]int {
 			at := base + offsets[i]
 			line += bytes.Count(data[done:at], []byte{'\n'})
 			done = at
-			if name, err := nameOf(k, e); err == nil {
+			if name, err := nameOf(k, jsonx.Skim(e)); err == nil {
 				out[LineKey{k.One(), name}] = line
 			}
 		}

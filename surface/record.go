@@ -3,7 +3,6 @@
 package surface
 
 import (
-	"bytes"
 	"net/url"
 	"slices"
 	"strings"
@@ -25,24 +24,37 @@ var volatileMeta = map[string]bool{
 	"ttl":                                    true,
 }
 
-// settle removes from a canonical item what no comparison may see: volatile
-// _meta keys, and definitions that no reference reaches.
+// settle returns a canonical item as it is compared.
 func settle(k Kind, raw jsonx.Raw) jsonx.Raw {
-	hasMeta := bytes.Contains(raw, []byte(`"_meta"`))
-	hasDefs := k == Tools && (bytes.Contains(raw, []byte(`"$defs"`)) || bytes.Contains(raw, []byte(`"definitions"`)))
-	if !hasMeta && !hasDefs {
-		return raw
-	}
-	return edit(raw, func(m jsonx.Member) (jsonx.Raw, bool) {
+	it := Item{Kind: k, Raw: raw, members: jsonx.Skim(raw)}
+	it.settle()
+	return it.Raw
+}
+
+// settle removes from an item what no comparison may see: volatile _meta keys,
+// and definitions that no reference reaches.
+func (it *Item) settle() {
+	changed := false
+	kept := it.members[:0:0]
+	for _, m := range it.members {
+		before := m.Value
 		switch {
 		case m.Name == "_meta" && jsonx.KindOf(m.Value) == jsonx.Object:
-			v := edit(m.Value, func(m jsonx.Member) (jsonx.Raw, bool) { return m.Value, !volatileMeta[m.Name] })
-			return v, string(v) != "{}"
-		case hasDefs && (m.Name == "inputSchema" || m.Name == "outputSchema"):
-			return pruneDefinitions(m.Value), true
+			m.Value = edit(m.Value, func(m jsonx.Member) (jsonx.Raw, bool) { return m.Value, !volatileMeta[m.Name] })
+			if string(m.Value) == "{}" {
+				changed = true
+				continue
+			}
+		case it.Kind == Tools && (m.Name == "inputSchema" || m.Name == "outputSchema"):
+			m.Value = pruneDefinitions(m.Value)
 		}
-		return m.Value, true
-	})
+		changed = changed || len(m.Value) != len(before)
+		kept = append(kept, m)
+	}
+	if changed {
+		it.Raw = object(kept)
+		it.members = jsonx.Skim(it.Raw)
+	}
 }
 
 // record is the item as the contract file holds it: without the members that
@@ -66,23 +78,31 @@ func record(it *Item) jsonx.Raw {
 // edit rebuilds a canonical object with each member's value replaced, or left
 // out where keep is false.
 func edit(raw jsonx.Raw, f func(jsonx.Member) (v jsonx.Raw, keep bool)) jsonx.Raw {
-	ms, err := jsonx.Members(raw, jsonx.Strict)
-	if err != nil {
-		return raw
-	}
-	out := make([]byte, 0, len(raw))
-	out = append(out, '{')
+	ms := jsonx.Skim(raw)
+	kept := ms[:0]
 	for _, m := range ms {
 		v, keep := f(m)
-		if !keep {
-			continue
+		if keep {
+			kept = append(kept, jsonx.Member{Name: m.Name, Value: v})
 		}
-		if len(out) > 1 {
+	}
+	return object(kept)
+}
+
+// object writes members as an object.
+func object(ms []jsonx.Member) jsonx.Raw {
+	size := 2
+	for _, m := range ms {
+		size += len(m.Name) + len(m.Value) + 4
+	}
+	out := append(make([]byte, 0, size), '{')
+	for i, m := range ms {
+		if i > 0 {
 			out = append(out, ',')
 		}
 		out = append(out, jsonx.Quote(m.Name)...)
 		out = append(out, ':')
-		out = append(out, v...)
+		out = append(out, m.Value...)
 	}
 	return append(out, '}')
 }
@@ -94,8 +114,8 @@ var definitionKeys = []string{"$defs", "definitions"}
 // Where references do not start at the root's pointer (anchors, ids), it keeps
 // everything: keeping too much is only noise, dropping one changes meaning.
 func pruneDefinitions(schema jsonx.Raw) jsonx.Raw {
-	ms, err := jsonx.Members(schema, jsonx.Strict)
-	if err != nil {
+	ms := jsonx.Skim(schema)
+	if !slices.ContainsFunc(ms, func(m jsonx.Member) bool { return slices.Contains(definitionKeys, m.Name) }) {
 		return schema
 	}
 	type def struct{ key, name string }
@@ -107,11 +127,10 @@ func pruneDefinitions(schema jsonx.Raw) jsonx.Raw {
 			ok = ok && references(m.Name, m.Value, false, &refs)
 			continue
 		}
-		ds, err := jsonx.Members(m.Value, jsonx.Strict)
-		if err != nil {
+		if jsonx.KindOf(m.Value) != jsonx.Object {
 			return schema
 		}
-		for _, d := range ds {
+		for _, d := range jsonx.Skim(m.Value) {
 			defs[def{m.Name, d.Name}] = d.Value
 		}
 	}
@@ -157,21 +176,17 @@ func references(name string, v jsonx.Raw, inner bool, refs *[]string) bool {
 	}
 	switch jsonx.KindOf(v) {
 	case jsonx.Object:
-		ms, err := jsonx.Members(v, jsonx.Strict)
-		for _, m := range ms {
+		for _, m := range jsonx.Skim(v) {
 			if !references(m.Name, m.Value, true, refs) {
 				return false
 			}
 		}
-		return err == nil
 	case jsonx.Array:
-		es, err := jsonx.Elements(v, jsonx.Strict)
-		for _, e := range es {
-			if !references("", e, true, refs) {
+		for _, e := range jsonx.Skim(v) {
+			if !references("", e.Value, true, refs) {
 				return false
 			}
 		}
-		return err == nil
 	}
 	return true
 }

@@ -88,20 +88,23 @@ func newItem(k Kind, raw []byte, index int) (Item, error) {
 	if kind := jsonx.KindOf(raw); kind != jsonx.Object {
 		return fail("", fmt.Errorf("must be an object, is %s", kind.Name()))
 	}
-	name, nameErr := nameOf(k, raw)
 	canonical, err := jsonx.Canonical(raw)
-	switch {
-	case err != nil:
+	if err != nil {
+		// The faults of an unclean item are told with its name, where it has one.
+		ms, _ := jsonx.Members(raw, jsonx.Lenient)
+		name, _ := nameOf(k, ms)
 		return fail(name, err)
-	case nameErr != nil:
-		return fail("", nameErr)
 	}
-	return Item{Kind: k, Name: name, Raw: settle(k, canonical), Index: index}, nil
+	it := Item{Kind: k, Raw: canonical, Index: index, members: jsonx.Skim(canonical)}
+	if it.Name, err = nameOf(k, it.members); err != nil {
+		return fail("", err)
+	}
+	it.settle()
+	return it, nil
 }
 
-// nameOf reads only as far as it takes to name an item, clean or not.
-func nameOf(k Kind, raw []byte) (string, error) {
-	ms, _ := jsonx.Members(raw, jsonx.Lenient)
+// nameOf finds the name of an item among its members.
+func nameOf(k Kind, ms []jsonx.Member) (string, error) {
 	for _, m := range ms {
 		if m.Name == k.Key() {
 			if n, ok := jsonx.Text(m.Value); ok && n != "" {
@@ -152,8 +155,7 @@ func (it *Item) Member(name string) jsonx.Raw {
 // Members returns all members of the item, sorted by name.
 func (it *Item) Members() []jsonx.Member {
 	if it.members == nil {
-		// Raw went through Canonical: it is an object without faults.
-		it.members, _ = jsonx.Members(it.Raw, jsonx.Strict)
+		it.members = jsonx.Skim(it.Raw)
 	}
 	return it.members
 }

@@ -86,13 +86,21 @@ func canonicalNumbers(raw []byte) []byte {
 	return out
 }
 
+// skipString returns the end of the string that starts at i.
 func skipString(raw []byte, i int) int {
-	for i++; i < len(raw); i++ {
-		switch raw[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
+	for i++; i < len(raw); {
+		n := bytes.IndexByte(raw[i:], '"')
+		if n < 0 {
+			return len(raw)
+		}
+		i += n
+		slashes := 0
+		for raw[i-1-slashes] == '\\' {
+			slashes++
+		}
+		i++
+		if slashes%2 == 0 {
+			return i
 		}
 	}
 	return len(raw)

@@ -2,29 +2,33 @@
 
 package jsonx
 
+import "bytes"
+
 // Skim returns the members of an object, or the elements of an array with
-// empty names, by matching brackets alone. It is for texts that are nested too
-// deep for every other function here, and checks nothing: what is no JSON gives
-// members that are no JSON. It returns what it found up to the end of raw.
+// empty names, by matching brackets alone. It is for texts that were read
+// strictly before, of which it gives what Members and Elements give several
+// times faster, and for those nested too deep for every other function here.
+// It checks nothing: what is no JSON gives members that are no JSON. It returns
+// what it found up to the end of raw.
 func Skim(raw []byte) []Member {
-	i := skipSpace(raw, 0)
+	i := skimSpace(raw, 0)
 	if i == len(raw) || raw[i] != '{' && raw[i] != '[' {
 		return nil
 	}
 	object := raw[i] == '{'
 	var ms []Member
-	for i = skipSpace(raw, i+1); i < len(raw) && raw[i] != '}' && raw[i] != ']'; i = skipSpace(raw, i) {
+	for i = skimSpace(raw, i+1); i < len(raw) && raw[i] != '}' && raw[i] != ']'; i = skimSpace(raw, i) {
 		m := Member{}
 		if object {
 			end := skipString(raw, i)
 			if raw[i] != '"' {
 				return ms
 			}
-			m.Name, _ = Text(raw[i:end])
-			if i = skipSpace(raw, end); i == len(raw) || raw[i] != ':' {
+			m.Name = skimName(raw[i:end])
+			if i = skimSpace(raw, end); i == len(raw) || raw[i] != ':' {
 				return ms
 			}
-			i = skipSpace(raw, i+1)
+			i = skimSpace(raw, i+1)
 		}
 		end := skimValue(raw, i)
 		if end == i {
@@ -32,11 +36,19 @@ func Skim(raw []byte) []Member {
 		}
 		m.Value, m.Offset = raw[i:end:end], int64(i)
 		ms = append(ms, m)
-		if i = skipSpace(raw, end); i < len(raw) && raw[i] == ',' {
+		if i = skimSpace(raw, end); i < len(raw) && raw[i] == ',' {
 			i++
 		}
 	}
 	return ms
+}
+
+func skimName(quoted []byte) string {
+	if len(quoted) >= 2 && bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1 : len(quoted)-1])
+	}
+	s, _ := Text(quoted)
+	return s
 }
 
 // skimValue returns the end of the value that begins at i.
@@ -73,7 +85,7 @@ func skimValue(raw []byte, i int) int {
 	return min(i, len(raw))
 }
 
-func skipSpace(raw []byte, i int) int {
+func skimSpace(raw []byte, i int) int {
 	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\t' || raw[i] == '\r' || raw[i] == '\n') {
 		i++
 	}

@@ -3,37 +3,27 @@
 // Package version knows which mcprove this is, and says so before anything
 // else of the program is initialised.
 //
-// Go initialises packages in the order of their import paths once their own
-// imports are done. This one imports next to nothing, so it comes before the
-// schema validator, whose initialisation alone takes longer than an empty
-// program (docs/decisions/0006). Scripts that ask for the version in a loop
-// should not pay for what they do not use.
+// Go initialises a package as soon as its own imports are done, in the order of
+// import paths. This one imports os alone, so it comes before nearly all
+// others, among them the schema validator, whose initialisation takes longer
+// than an empty program (docs/decisions/0006).
 package version
 
-import (
-	"os"
-	"runtime/debug"
-)
+import "os"
 
-// number is set by the release build: -ldflags "-X .../version.number=1.2.3".
-var number string
+// number is raised with each release; a release build may set it:
+// -ldflags "-X github.com/mcprove/mcprove/internal/cli/version.number=1.2.3".
+var number = "0.1.0-dev"
 
-// String is the version, "(devel)" for a build from a checkout.
-func String() string {
-	if number != "" {
-		return number
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
-}
+// String is the version: "0.1.0", with -dev between releases.
+func String() string { return number }
 
 func init() {
-	if len(os.Args) == 2 && os.Args[1] == "version" {
-		if _, err := os.Stdout.WriteString("mcprove " + String() + "\n"); err != nil {
-			os.Exit(70)
-		}
-		os.Exit(0)
+	if len(os.Args) != 2 || os.Args[1] != "version" {
+		return
 	}
+	if _, err := os.Stdout.WriteString("mcprove " + number + "\n"); err != nil {
+		os.Exit(70)
+	}
+	os.Exit(0)
 }
