@@ -3,6 +3,7 @@
 package surface
 
 import (
+	"bytes"
 	"net/url"
 	"slices"
 	"strings"
@@ -114,6 +115,9 @@ var definitionKeys = []string{"$defs", "definitions"}
 // Where references do not start at the root's pointer (anchors, ids), it keeps
 // everything: keeping too much is only noise, dropping one changes meaning.
 func pruneDefinitions(schema jsonx.Raw) jsonx.Raw {
+	if !bytes.Contains(schema, []byte(`$defs"`)) && !bytes.Contains(schema, []byte(`definitions"`)) {
+		return schema
+	}
 	ms := jsonx.Skim(schema)
 	if !slices.ContainsFunc(ms, func(m jsonx.Member) bool { return slices.Contains(definitionKeys, m.Name) }) {
 		return schema
