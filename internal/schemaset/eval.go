@@ -74,7 +74,7 @@ func (e *evaluator) eval(n *node, v *val) Truth {
 	}
 	composed := n.ref != nil || len(n.allOf)+len(n.anyOf)+len(n.oneOf) > 0
 	k := evalKey{n, v}
-	if composed && e.memo != nil {
+	if composed {
 		if t, ok := e.memo[k]; ok {
 			return t
 		}

@@ -113,9 +113,9 @@ func (v *view) enum() *valueSet {
 	}
 	out := newValueSet(nil)
 	out.texts = set.texts
-	strict := false
+	strict := v.intricate()
 	for _, n := range v.nodes {
-		strict = strict || n.num != nil || n.str != nil || n.arr != nil || n.obj != nil || n.not != nil
+		strict = strict || n.num != nil || n.str != nil || n.arr != nil || n.obj != nil
 	}
 	e := newEvaluator()
 	for _, x := range set.vals {
