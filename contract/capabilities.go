@@ -76,10 +76,33 @@ func (c *comparer) capabilities(a at) {
 		delete(b, "tasks")
 		delete(child(n, "extensions"), tasksExtension)
 	}
+	c.taskCalls(a, b, n)
 	c.capabilityLevel(a, nil, b, n)
 	if b["logging"] == nil && n["logging"] != nil && slices.Contains(c.new.Revisions, firstModern) {
 		c.add(kindDeprecatedFeature, a.member("logging"), values(nil, n["logging"].raw))
 	}
+}
+
+// taskCalls reports that tools cannot run as tasks any more, whichever way that
+// was declared, and takes the declaration out of the comparison.
+func (c *comparer) taskCalls(a at, b, n map[string]*capability) {
+	core := child(child(child(b, "tasks"), "requests"), "tools")["call"]
+	if core != nil && n["tasks"] != nil && child(child(child(n, "tasks"), "requests"), "tools")["call"] == nil {
+		c.add(kindTaskCapability, a.member("tasks").member("requests").member("tools").member("call"), values(core.raw, nil))
+		delete(child(b, "tasks"), "requests")
+		delete(child(n, "tasks"), "requests")
+	}
+	if ext := child(b, "extensions")[tasksExtension]; ext != nil && child(n, "extensions")[tasksExtension] == nil && n["tasks"] == nil {
+		c.add(kindTaskCapability, a.member("extensions").member(tasksExtension), values(ext.raw, nil))
+		delete(child(b, "extensions"), tasksExtension)
+	}
+}
+
+func child(tree map[string]*capability, name string) map[string]*capability {
+	if n := tree[name]; n != nil {
+		return n.children
+	}
+	return nil
 }
 
 // capability is one declared capability. A switch that is false is the same as
@@ -103,13 +126,6 @@ func capabilityTree(raw jsonx.Raw) map[string]*capability {
 		out[m.Name] = n
 	}
 	return out
-}
-
-func child(tree map[string]*capability, name string) map[string]*capability {
-	if n := tree[name]; n != nil {
-		return n.children
-	}
-	return nil
 }
 
 func (c *comparer) capabilityLevel(a at, path []string, old, new map[string]*capability) {

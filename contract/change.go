@@ -44,6 +44,8 @@ type Change struct {
 	Output        bool      // the change is in what the server sends
 	Fingerprint   string
 	Accepted      string // reason of the approval that covers it
+
+	cause string // what brought it, where the values that differ do not tell
 }
 
 // Count is the number of places in all.

@@ -70,6 +70,7 @@ func Compare(old, new *surface.Surface, opt Options) *Result {
 	c.prompts()
 	c.resources()
 	c.templates()
+	c.unrecorded()
 	c.finish()
 	return c.result
 }
@@ -139,6 +140,9 @@ func (c *comparer) finish() {
 	for i := range c.changes {
 		ch := &c.changes[i]
 		k := cause{ch.ID, ch.Kind, ch.Pointer, ch.Path, string(ch.Before), string(ch.After), ch.Certainty.String()}
+		if ch.cause != "" {
+			k.before, k.after = ch.cause, ""
+		}
 		first[k] = append(first[k], i)
 	}
 	drop := make([]bool, len(c.changes))

@@ -50,7 +50,7 @@ func (j *judge) kindOf(d *ss.Delta) (*kind, Class) {
 		return kindSafeInteger, Cosmetic
 	case alwaysBreaking[k]:
 		return k, Breaking
-	case j.harmful(d.Change) && !d.Theoretical:
+	case j.harmful(d.Change) && !j.unreal[d]:
 		return k, Breaking
 	case d.ReaderLoss && j.dir == ss.Output:
 		return k, Breaking
@@ -70,6 +70,15 @@ var alwaysBreaking = map[*kind]bool{
 func (j *judge) setKind(d *ss.Delta) *kind {
 	if b, ok := bounds[d.Facet]; ok {
 		return b[j.dir].of(j.dir, d.Change)
+	}
+	if d.Facet == ss.FacetFalse && (j.old.at(d.OldPtr).get("enum").is("[]") || j.new.at(d.NewPtr).get("enum").is("[]")) {
+		return kindEnumEmpty
+	}
+	if d.Facet == ss.FacetOneOfOverlap && !j.otherUnion(d) {
+		return j.overlapKind(d)
+	}
+	if d.Facet == ss.FacetOpaque && d.Change != ss.Maybe {
+		return j.setChange(d) // a value was found after all
 	}
 	if e, ok := facetPairs[d.Facet]; ok {
 		if j.dir == ss.Output {
@@ -95,10 +104,39 @@ func (j *judge) setKind(d *ss.Delta) *kind {
 	case ss.FacetBranch:
 		return j.branchKind(d)
 	}
-	if d.Change == ss.More || d.Change == ss.Differ && j.dir == ss.Output {
-		return kindSetWidened
+	return j.setChange(d)
+}
+
+// setChange is the kind for what no keyword explains.
+func (j *judge) setChange(d *ss.Delta) *kind {
+	return pair{kindSetNarrowed, kindSetWidened}.of(j.dir, d.Change)
+}
+
+// otherUnion reports a place that has a oneOf on one side and an anyOf on the
+// other.
+func (j *judge) otherUnion(d *ss.Delta) bool {
+	switch {
+	case d.HasOld == d.HasNew:
+		return false
+	case d.HasNew:
+		return j.old.at(d.OldPtr).get("anyOf") != nil
 	}
-	return kindSetNarrowed
+	return j.new.at(d.NewPtr).get("anyOf") != nil
+}
+
+// overlapKind names how the forms of a oneOf exclude each other's values.
+func (j *judge) overlapKind(d *ss.Delta) *kind {
+	was, is := 1, 1
+	if d.HasOld {
+		was = len(j.old.at(d.OldPtr).elements())
+	}
+	if d.HasNew {
+		is = len(j.new.at(d.NewPtr).elements())
+	}
+	if is > was && j.dir == ss.Input {
+		return kindOneOfAdded
+	}
+	return j.setChange(d)
 }
 
 func (j *judge) typeKind(d *ss.Delta) *kind {
@@ -141,14 +179,13 @@ func (j *judge) typeKind(d *ss.Delta) *kind {
 
 // arrayWrapped reports whether one side is a list of what the other side is.
 func (j *judge) arrayWrapped(d *ss.Delta) bool {
-	wraps := func(single, listed []string, listSchema jsonx.Raw) bool {
+	wraps := func(single, listed []string, listSchema *document) bool {
 		if len(listed) != 1 || listed[0] != "array" || len(single) != 1 || single[0] == "array" {
 			return false
 		}
-		t, _ := jsonx.Text(lookup(listSchema, "/items/type"))
-		return t == single[0]
+		return listSchema.at("/items/type").is(string(jsonx.Quote(single[0])))
 	}
-	old, new := lookup(j.old, schemaPointer(d.OldPtr, "type")), lookup(j.new, schemaPointer(d.NewPtr, "type"))
+	old, new := j.old.at(schemaPointer(d.OldPtr, "type")), j.new.at(schemaPointer(d.NewPtr, "type"))
 	return wraps(d.OldKinds, d.NewKinds, new) || wraps(d.NewKinds, d.OldKinds, old)
 }
 
@@ -240,71 +277,6 @@ func (j *judge) itemsKind(d *ss.Delta) *kind {
 	return kindItemsIntroduced
 }
 
-func (j *judge) requiredKind(d *ss.Delta) *kind {
-	if j.dir == ss.Output {
-		return pair{kindOutputGuaranteed, kindOutputNowOptional}.of(j.dir, d.Change)
-	}
-	hasDefault := d.NewDefault != nil
-	switch {
-	case d.Change == ss.More:
-		return kindNowOptional
-	case d.Undeclared:
-		return kindRequiredUndeclared
-	case d.NewProperty && d.ParentOptional:
-		return kindRequiredChildAdded
-	case d.NewProperty && hasDefault:
-		return kindRequiredAddedDefault
-	case d.NewProperty:
-		return kindRequiredAdded
-	case hasDefault:
-		return kindNowRequiredDefault
-	}
-	return kindNowRequired
-}
-
-func (j *judge) propertyKind(d *ss.Delta) *kind {
-	if j.dir == ss.Output {
-		switch {
-		case d.HasNew && !d.HasOld && d.OldClosed && !d.Theoretical && d.Change != ss.Less && d.Change != ss.Text:
-			return kindOutputFieldClosed
-		case d.HasNew && !d.HasOld:
-			return kindOutputFieldOpen
-		case d.OldRequired:
-			return kindOutputRequiredRemoved
-		}
-		return kindOutputOptionalRemoved
-	}
-	switch {
-	case d.HasNew && !d.HasOld && d.NewRequired:
-		return kindRequiredAdded
-	case d.HasNew && !d.HasOld && d.HasRequiredChild:
-		return kindOptionalParentAdded
-	case d.HasNew && !d.HasOld && d.Theoretical && d.Admitted != "" && d.Admitted != "open":
-		return kindArgumentAddedNarrows
-	case d.HasNew && !d.HasOld:
-		return kindArgumentAdded
-	case d.Covered && (d.Admitted == "pattern" || d.Admitted == "additional" || j.becameMap(d)):
-		return kindArgumentRemovedCovered
-	case d.RenameBy == "case":
-		return kindPropertyCase
-	case len(d.MovedTo) > 0:
-		return kindPropertyMoved
-	case d.NewClosed:
-		return kindArgumentRemovedClosed
-	}
-	return kindArgumentRemovedOpen
-}
-
-// becameMap reports whether the object that lost a property declares none any
-// more and says that it takes any: its names are data now, and the old name is
-// one of them.
-func (j *judge) becameMap(d *ss.Delta) bool {
-	object := lookup(j.new, d.NewPtr)
-	ps, _ := jsonx.Members(lookup(object, "/properties"), jsonx.Strict)
-	additional := lookup(object, "/additionalProperties")
-	return len(ps) == 0 && additional != nil && string(additional) != "false"
-}
-
 func (j *judge) additionalKind(d *ss.Delta) *kind {
 	isMap := d.HasOld && jsonx.KindOf(d.Before) == jsonx.Object && string(d.Before) != "{}"
 	switch {
@@ -324,10 +296,11 @@ func (j *judge) additionalKind(d *ss.Delta) *kind {
 
 func (j *judge) branchKind(d *ss.Delta) *kind {
 	added := d.HasNew && !d.HasOld
-	if added && strings.Contains(d.NewPtr, "/oneOf/") && d.Change != ss.More {
-		return kindOneOfAdded
-	}
 	switch {
+	case d.HasOld == d.HasNew:
+		return j.setChange(d) // the forms taken together
+	case added && j.dir == ss.Input && strings.HasSuffix(parent(d.NewPtr), "/oneOf"):
+		return kindOneOfAdded
 	case j.dir == ss.Output && added:
 		return kindOutputAnyOfAdded
 	case j.dir == ss.Output:

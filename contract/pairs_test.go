@@ -3,6 +3,7 @@
 package contract_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,107 +79,161 @@ func breaking(r *contract.Result) []string {
 	return out
 }
 
-func TestPairSequentialThinking(t *testing.T) {
-	r := pair(t, "sequential-thinking")
-	if b := breaking(r); len(b) > 0 {
-		// Hints may be withdrawn; nothing else may break.
-		for _, x := range b {
-			if !strings.HasPrefix(x, "hint-") {
-				t.Errorf("breaking: %s", x)
+// renamed names each tool that is gone, with the one that it looks like.
+func renamed(r *contract.Result) map[string]string {
+	out := map[string]string{}
+	for _, c := range r.Changes {
+		if c.ID == "tool-renamed-candidate" || c.ID == "tool-name-case-changed" {
+			_, to, _ := strings.Cut(c.Message, "looks renamed to ")
+			out[c.Name] = to
+		}
+	}
+	return out
+}
+
+// schemas names the tools whose input schema changed beyond text.
+func schemas(r *contract.Result) []string {
+	seen := map[string]bool{}
+	for _, c := range r.Changes {
+		text := strings.Contains(c.ID, "description") || strings.Contains(c.ID, "title") || c.ID == "default-added"
+		for _, p := range append([]contract.Place{c.Place}, c.Also...) {
+			if strings.HasPrefix(p.Pointer, "/inputSchema") && !text {
+				seen[p.Name] = true
 			}
 		}
 	}
-	expect(t, r, contract.Additive, "input-type-widened")
+	return slices.Sorted(maps.Keys(seen))
+}
+
+func count(r *contract.Result, id string) (n int) {
+	for _, c := range r.Changes {
+		if c.ID == id {
+			n += c.Count()
+		}
+	}
+	return n
+}
+
+func TestPairSequentialThinking(t *testing.T) {
+	r := pair(t, "sequential-thinking")
+	breaksExactly(t, r)
+	if n := count(r, "input-type-widened"); n != 3 {
+		t.Errorf("three booleans became boolean or string, not %d", n)
+	}
+	if n := count(r, "safe-integer-bound"); n != 4 {
+		t.Errorf("four integers got the safe bound, not %d", n)
+	}
 	expect(t, r, contract.Routing, "tool-title-changed")
 	expect(t, r, contract.Additive, "output-schema-added")
 	expect(t, r, contract.Routing, "tool-description-changed")
-	expect(t, r, contract.Cosmetic, "safe-integer-bound")
+	expect(t, r, contract.Cosmetic, "schema-dialect-changed")
 	expect(t, r, contract.Cosmetic, "task-support-restated")
 	expect(t, r, contract.Cosmetic, "server-version-changed")
+	expect(t, r, contract.Additive, "protocol-version-added")
 }
 
 func TestPairContext7(t *testing.T) {
 	r := pair(t, "context7")
-	expect(t, r, contract.Breaking, "tool-removed", "get-library-docs")
-	expect(t, r, contract.Breaking, "required-argument-added", "resolve-library-id")
-	expect(t, r, contract.Breaking, "list-changed-withdrawn")
+	breaksExactly(t, r, "list-changed-withdrawn ", "required-argument-added resolve-library-id", "tool-removed get-library-docs")
 	expect(t, r, contract.Additive, "tool-added", "query-docs")
 	expect(t, r, contract.Additive, "additional-properties-opened", "resolve-library-id")
-	expect(t, r, contract.Additive, "capability-added")
+	if n := count(r, "capability-added"); n != 2 {
+		t.Errorf("prompts and resources were declared, not %d capabilities", n)
+	}
 	expect(t, r, contract.Routing, "tool-description-changed", "resolve-library-id")
 	expect(t, r, contract.Routing, "instructions-changed")
-	if found(r, contract.Breaking, "tool-renamed-candidate", "") {
-		t.Error("query-docs is not a pure rename")
-	}
-	if b := breaking(r); len(b) != 3 {
-		t.Errorf("three breaking changes, no more: %q", b)
-	}
+	expect(t, r, contract.Cosmetic, "schema-dialect-changed", "resolve-library-id")
+	expect(t, r, contract.Cosmetic, "task-support-restated", "resolve-library-id")
 }
 
 func TestPairNotion(t *testing.T) {
 	r := pair(t, "notion")
-	removed, schemaChanged := 0, map[string]bool{}
+	breaksExactly(t, r, "input-enum-introduced API-post-search",
+		"tool-removed API-create-a-database", "tool-removed API-post-database-query", "tool-removed API-update-a-database")
 	for _, c := range r.Changes {
-		if c.ID == "tool-removed" || c.ID == "tool-renamed-candidate" {
-			removed++
-		}
-		places := append([]contract.Place{c.Place}, c.Also...)
-		for _, p := range places {
-			text := strings.Contains(c.ID, "description") || strings.Contains(c.ID, "title") || c.ID == "default-added"
-			if strings.HasPrefix(p.Pointer, "/inputSchema") && !text {
-				schemaChanged[p.Name] = true
-			}
+		if c.ID == "input-enum-introduced" && c.Path != "filter.value" {
+			t.Errorf("it is filter.value that became an enum, not %s", c.Path)
 		}
 	}
-	if removed != 3 {
-		t.Errorf("%d tools removed, want 3", removed)
+	if n := count(r, "input-type-widened"); n < 9 {
+		t.Errorf("about nine properties became object or string, not %d", n)
 	}
-	expect(t, r, contract.Breaking, "input-enum-introduced", "API-post-search")
-	expect(t, r, contract.Additive, "input-type-widened")
 	want := []string{"API-create-a-comment", "API-patch-block-children", "API-patch-page", "API-post-page", "API-post-search", "API-update-a-block"}
-	var got []string
-	for n := range schemaChanged {
-		got = append(got, n)
-	}
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
+	if got := schemas(r); !slices.Equal(got, want) {
 		t.Errorf("schemas changed in %q, want %q\n%s", got, want, describe(r))
 	}
-	var added int
-	for _, c := range r.Changes {
-		if c.ID == "tool-added" {
-			added += c.Count()
-		}
+	if n := count(r, "tool-added"); n != 8 {
+		t.Errorf("%d tools added, want 8", n)
 	}
-	if added != 8+3 && added != 8 {
-		t.Logf("%d tools added", added)
+	if n := count(r, "tool-description-changed"); n != 16 {
+		t.Errorf("descriptions of %d tools changed, want all 16 that survive", n)
 	}
 }
 
 func TestPairMemory(t *testing.T) {
 	r := pair(t, "memory-minor")
-	expect(t, r, contract.Additive, "resource-added")
-	for _, b := range breaking(r) {
-		if !strings.HasPrefix(b, "hint-") {
-			t.Errorf("breaking: %s", b)
+	breaksExactly(t, r)
+	for _, c := range r.Changes {
+		if c.Kind == "tool" && !strings.HasPrefix(c.Pointer, "/annotations") {
+			t.Errorf("only annotations of tools changed: %s %s", c.ID, c.Pointer)
 		}
 	}
+	if n := count(r, "resource-added"); n != 1 {
+		t.Errorf("%d resources added, want 1", n)
+	}
 	r = pair(t, "memory")
-	expect(t, r, contract.Additive, "output-schema-added")
+	breaksExactly(t, r)
+	if n := count(r, "output-schema-added"); n != 9 {
+		t.Errorf("%d output schemas added, want one for each of 9 tools", n)
+	}
 }
 
 func TestPairEverything(t *testing.T) {
 	r := pair(t, "everything")
-	for old, new := range map[string]string{"getTinyImage": "get-tiny-image", "printEnv": "get-env"} {
-		for _, c := range r.Changes {
-			if c.Name == old && c.Class == contract.Breaking && old == "getTinyImage" {
-				if !strings.Contains(c.Message, "looks renamed to "+new) && !strings.Contains(c.Message, "changed its case") {
-					t.Errorf("%s: %s", old, c.Message)
-				}
+	want := map[string]string{}
+	listing := func(side string) *surface.Surface {
+		data, err := os.ReadFile(shared(t, "servers", "pairs", "everything-"+side+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return read(t, side, data)
+	}
+	fold := func(name string) string { return strings.ToLower(strings.ReplaceAll(name, "-", "")) }
+	for _, old := range listing("old").Items(surface.Tools) {
+		for _, new := range listing("new").Items(surface.Tools) {
+			if old.Name != new.Name && fold(old.Name) == fold(new.Name) {
+				want[old.Name] = new.Name
 			}
 		}
 	}
-	expect(t, r, contract.Breaking, "tool-renamed-candidate", "getTinyImage")
+	got := renamed(r)
+	for old, new := range want {
+		if got[old] != new {
+			t.Errorf("%s looks renamed to %q, want %s", old, got[old], new)
+		}
+	}
+	for _, c := range r.Changes {
+		if got[c.Name] != "" && c.Kind == "tool" && c.Class != contract.Breaking {
+			t.Errorf("a rename stays breaking: %s %s", c.ID, c.Name)
+		}
+		if c.ID == "resource-removed" && c.Count() != 100 {
+			t.Errorf("a hundred resources of one form are gone: one finding, not %d", c.Count())
+		}
+	}
+	if len(want) == 0 {
+		t.Error("no tool has a kebab-case twin")
+	}
+}
+
+// breaksExactly expects these breaking changes, as "id name", and no others.
+func breaksExactly(t *testing.T, r *contract.Result, want ...string) {
+	t.Helper()
+	got := breaking(r)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("breaking: %q, want %q\n%s", got, want, describe(r))
+	}
 }
 
 // A surface compared with itself has no changes.

@@ -4,6 +4,7 @@ package contract
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -176,7 +177,7 @@ func (c *comparer) promptArguments(a at, old, new *surface.Item, texts bool) {
 func sharedOrder(mine []argument, other map[string]argument) string {
 	var names []string
 	for _, arg := range mine {
-		if _, ok := other[arg.name]; ok {
+		if _, ok := other[arg.name]; ok && !slices.Contains(names, arg.name) {
 			names = append(names, arg.name)
 		}
 	}

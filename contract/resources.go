@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -85,7 +86,7 @@ func (c *comparer) resources() {
 			if t := c.covering(m.name); t != "" {
 				c.add(kindResourceCovered, a, values(m.old.Raw, nil), message("resource is no longer listed; the template "+t+" covers it"))
 			} else {
-				c.add(kindResourceRemoved, a, values(m.old.Raw, nil))
+				c.add(kindResourceRemoved, a, values(m.old.Raw, nil), func(ch *Change) { ch.cause = c.templateGone(m.name) })
 			}
 		default:
 			c.result.Compared["resource"]++
@@ -97,6 +98,20 @@ func (c *comparer) resources() {
 // covering returns a template of the new surface that matches the URI.
 func (c *comparer) covering(uri string) string {
 	for _, it := range c.new.Items(surface.Templates) {
+		if t, err := parseTemplate(it.Name); err == nil && t.matches(uri) {
+			return it.Name
+		}
+	}
+	return ""
+}
+
+// templateGone returns a template of the old surface that matched the URI and is
+// gone: it is what the resources of its form have in common.
+func (c *comparer) templateGone(uri string) string {
+	for _, it := range c.old.Items(surface.Templates) {
+		if slices.ContainsFunc(c.new.Items(surface.Templates), func(n surface.Item) bool { return n.Name == it.Name }) {
+			continue
+		}
 		if t, err := parseTemplate(it.Name); err == nil && t.matches(uri) {
 			return it.Name
 		}

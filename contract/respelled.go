@@ -3,6 +3,7 @@
 package contract
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strconv"
@@ -117,9 +118,9 @@ func sameMembers(a, b jsonx.Raw) bool {
 // respelled names how two schemas differ that accept the same values and say
 // the same: cosmetic, but the file changed.
 func (j *judge) respelled() {
-	k, pointer, before, after := firstRespelling(j.old, j.new, "")
-	if k == nil {
-		return
+	k, pointer, before, after := firstRespelling(j.old.raw, j.new.raw, "")
+	if k == nil || k == kindRespelled && len(j.changes) > 0 {
+		return // what is known to differ is the whole difference
 	}
 	ch := j.change(k, Place{Pointer: pointer})
 	ch.Before, ch.After = before, after
@@ -162,7 +163,9 @@ func firstRespelling(old, new jsonx.Raw, pointer string) (k *kind, at string, be
 			d.names = append(d.names, n)
 		}
 	}
-	own := slices.DeleteFunc(slices.Clone(d.names), func(n string) bool { return slices.Contains(definitionWords, n) })
+	own := slices.DeleteFunc(slices.Clone(d.names), func(n string) bool {
+		return slices.Contains(definitionWords, n) || slices.Contains(documentWords, n)
+	})
 	if len(own) > 0 {
 		d.names = own
 		for _, s := range spellings {
@@ -172,6 +175,8 @@ func firstRespelling(old, new jsonx.Raw, pointer string) (k *kind, at string, be
 		}
 		return kindRespelled, pointer, old, new
 	}
+	// Definitions last: what refers to them tells more.
+	slices.SortStableFunc(inner, func(a, b string) int { return cmp.Compare(definitionRank(a), definitionRank(b)) })
 	for _, n := range inner {
 		if k, at, b, a := firstRespelling(d.old[n], d.new[n], jsonx.Push(pointer, n)); k != nil {
 			return k, at, b, a
@@ -180,7 +185,19 @@ func firstRespelling(old, new jsonx.Raw, pointer string) (k *kind, at string, be
 	return kindRespelled, pointer, old, new
 }
 
-var definitionWords = []string{"$defs", "definitions"}
+// definitionWords hold what other parts refer to, documentWords speak of the
+// document as a whole.
+var (
+	definitionWords = []string{"$defs", "definitions"}
+	documentWords   = []string{"$schema", "$id", "$anchor"}
+)
+
+func definitionRank(name string) int {
+	if slices.Contains(definitionWords, name) {
+		return 1
+	}
+	return 0
+}
 
 // descends reports whether a difference under the keyword lies deeper.
 func descends(keyword string, old, new jsonx.Raw) bool {

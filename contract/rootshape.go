@@ -4,6 +4,7 @@ package contract
 
 import (
 	"regexp"
+	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	ss "github.com/mcprove/mcprove/internal/schemaset"
@@ -40,10 +41,13 @@ func hasAny(raw jsonx.Raw, names []string) bool {
 }
 
 // instruction matches names and values that talk to a model.
-var instruction = regexp.MustCompile(`(?i)\b(ignore|disregard|forget)[ _-]+(all|any|previous|prior|above|the|your)\b|` +
-	`\b(do|must)[ _-]?n[o']t[ _-]+(tell|mention|show|inform|reveal)\b|\bwithout[ _-]+(telling|informing|asking)\b|` +
-	`\b(system|developer)[ _-]?prompt\b|\bread[ _-]+(the[ _-]+)?(file|contents?[ _-]+of)\b.*[/~.]|<\s*(important|system|instructions?|secret)\s*>|` +
-	`\bbefore[ _-]+(using|calling)[ _-]+(any|this|other)\b`)
+var instruction = regexp.MustCompile(`(?i)\b(ignore|disregard|forget) (all|any|previous|prior|above|the|your)\b|` +
+	`\b(do|must) ?n[o']t (tell|mention|show|inform|reveal)\b|\bwithout (telling|informing|asking)\b|` +
+	`\b(system|developer) ?prompt\b|\bread (the )?(file|contents? of)\b.*[/~.]|<\s*(important|system|instructions?|secret)\s*>|` +
+	`\bbefore (using|calling) (any|this|other)\b`)
+
+// wordMarks are what names have in place of blanks.
+var wordMarks = strings.NewReplacer("_", " ", "-", " ")
 
 // instructions reports strings of the new schema, other than descriptions,
 // that read like an instruction and were not there before.
@@ -51,7 +55,7 @@ func (c *comparer) instructions(a at, old, new jsonx.Raw) {
 	had := map[string]bool{}
 	visitNames(old, "", func(_, s string) { had[s] = true })
 	visitNames(new, "", func(pointer, s string) {
-		if !had[s] && instruction.MatchString(s) {
+		if !had[s] && instruction.MatchString(wordMarks.Replace(s)) {
 			had[s] = true
 			p := a
 			p.Pointer += pointer

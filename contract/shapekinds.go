@@ -11,7 +11,7 @@ var (
 	kindArgumentRemovedOpen = define("argument-removed-open", Breaking, "argument removed",
 		"calls that pass it are still accepted, and it is silently ignored: a filter no longer applies, a write goes elsewhere",
 		"keep the argument, or reject calls that pass it")
-	kindArgumentRemovedCovered = define("argument-removed-covered-by-pattern", Additive, "argument removed, still accepted by a pattern",
+	kindArgumentRemovedCovered = define("argument-removed-covered-by-pattern", Additive, "argument is no longer declared, and still accepted",
 		"every call that was accepted still is", nothing)
 	kindRequiredAdded = define("required-argument-added", Breaking, "new required argument",
 		"every call made until now omits it, and fails", "make it optional, and choose a default on the server")

@@ -67,6 +67,12 @@ var (
 		"every string of a schema reaches the model: this is a way to smuggle instructions in", "ask who put it there")
 )
 
+// valueLabels are keywords of vendors that label the values of an enum.
+var valueLabels = map[string]bool{
+	"x-enum-descriptions": true, "x-enumDescriptions": true, "x-enum-varnames": true, "x-enumNames": true,
+	"enumNames": true, "enumDescriptions": true, "markdownEnumDescriptions": true,
+}
+
 // textKind judges a delta that leaves the set of values alone.
 func (j *judge) textKind(d *ss.Delta) (*kind, Class) {
 	k := j.textKindOnly(d)
@@ -123,6 +129,9 @@ func (j *judge) textKindOnly(d *ss.Delta) *kind {
 		case "discriminator":
 			return kindDiscriminatorKeyword
 		}
+		if valueLabels[d.Name] {
+			return kindValueTitle
+		}
 		return kindVendor
 	case ss.FacetDialect:
 		return kindDialect
@@ -159,15 +168,11 @@ func (j *judge) textBranch(d *ss.Delta) bool {
 	if d.HasOld {
 		raw, pointer = j.old, d.OldPtr
 	}
-	branch := pointer[:max(0, strings.LastIndexByte(pointer, '/'))]
+	branch := parent(pointer)
 	if d.HasOld == d.HasNew || !strings.Contains(branch, "/allOf/") {
 		return false
 	}
-	ms, err := jsonx.Members(lookup(raw, branch), jsonx.Strict)
-	if err != nil {
-		return false
-	}
-	return !slices.ContainsFunc(ms, func(m jsonx.Member) bool { return !slices.Contains(annotationWords, m.Name) })
+	return !slices.ContainsFunc(raw.at(branch).members(), func(n string) bool { return !slices.Contains(annotationWords, n) })
 }
 
 func (j *judge) descriptionKind(d *ss.Delta) *kind {
@@ -191,22 +196,20 @@ func (j *judge) titleKind(d *ss.Delta) *kind {
 	before, _ := jsonx.Text(d.Before)
 	after, _ := jsonx.Text(d.After)
 	switch {
-	case derived(before) && derived(after) && (before == "" || after == "" || d.RenameBy != ""):
-		return kindTitleDerived
 	case len(d.Path) == 0:
 		return kindRootDescription
-	case j.dir == ss.Output:
+	}
+	if last := d.Path[len(d.Path)-1]; last.Kind == ss.StepProperty {
+		fromName := func(title string) bool { return title == "" || isDerivedFrom(title, last.Name) }
+		if fromName(before) && fromName(after) {
+			return kindTitleDerived
+		}
+	}
+	if j.dir == ss.Output {
 		return kindOutTitle
-	case len(d.Path) > 0 && d.Path[len(d.Path)-1].Kind == ss.StepProperty && isDerivedFrom(after, d.Path[len(d.Path)-1].Name) &&
-		(before == "" || isDerivedFrom(before, d.Path[len(d.Path)-1].Name)):
-		return kindTitleDerived
 	}
 	return kindArgTitle
 }
-
-// derived reports whether a title looks like one that an SDK makes of a name;
-// an absent title does too.
-func derived(title string) bool { return title == "" }
 
 // isDerivedFrom reports whether a title is the form that SDKs derive from a
 // name: "page_size" as "Page Size".

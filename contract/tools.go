@@ -128,7 +128,7 @@ func (c *comparer) toolGone(a at, old *surface.Item, renames renames) {
 		c.add(kindToolRenamed, a, witness, func(ch *Change) { ch.After = str(to.Name) },
 			message(fmt.Sprintf("tool gone; looks renamed to %s", text.Line(to.Name))))
 	case c.opt.DeprecationPolicy && deprecated(old):
-		c.add(kindToolRemovedDeprecated, a, witness)
+		c.add(kindToolRemovedDeprecated, a, values(old.Raw, nil))
 	default:
 		c.add(kindToolRemoved, a, witness)
 	}
@@ -391,14 +391,4 @@ func clientName(name string) string {
 		return '_'
 	}, name)
 	return name[:min(64, len(name))]
-}
-
-// notCompared notes a listing that one side did not capture.
-func (c *comparer) notCompared(k surface.Kind) {
-	switch {
-	case c.old.Facets.HasKind(k):
-		c.result.Notes = append(c.result.Notes, fmt.Sprintf("%s: not compared, the new side did not capture them", k))
-	case c.new.Facets.HasKind(k) && len(c.new.Items(k)) > 0:
-		c.result.Notes = append(c.result.Notes, fmt.Sprintf("%s: not compared, the old side did not record them; record the contract again to cover them", k))
-	}
 }

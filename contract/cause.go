@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcprove/mcprove/internal/jsonx"
+	ss "github.com/mcprove/mcprove/internal/schemaset"
+)
+
+// oneCause makes one change of what has one cause.
+func (j *judge) oneCause() {
+	j.faultFirst()
+	j.retagged()
+	j.overlapping()
+	j.twice()
+}
+
+func (j *judge) drop(gone func(*Change) bool) {
+	j.changes = slices.DeleteFunc(j.changes, func(ch Change) bool { return gone(&ch) })
+}
+
+// faultFirst leaves out what cannot be decided because the schema is, or was,
+// at fault: the fault is the finding.
+func (j *judge) faultFirst() {
+	faults := map[string]bool{kindSchemaRepaired.ID: true, kindRequiredShape.ID: true}
+	for _, k := range problemKinds {
+		faults[k.ID] = true
+	}
+	if !slices.ContainsFunc(j.changes, func(ch Change) bool { return faults[ch.ID] }) {
+		return
+	}
+	unknown := slices.ContainsFunc(j.changes, func(ch Change) bool { return ch.ID == kindDialectUnknown.ID })
+	j.drop(func(ch *Change) bool { return ch.Certainty == Undecided || unknown && ch.ID == kindDialect.ID })
+}
+
+// retagged joins a form of a union that is gone and one that came, where the
+// two differ in their tag only.
+func (j *judge) retagged() {
+	gone, came := kindAnyOfRemoved.ID, []string{kindAnyOfAdded.ID, kindOneOfAdded.ID}
+	if j.dir == ss.Output {
+		gone, came = kindOutputAnyOfRemoved.ID, []string{kindOutputAnyOfAdded.ID}
+	}
+	for i := range j.changes {
+		g := &j.changes[i]
+		if g.ID != gone {
+			continue
+		}
+		for n := range j.changes {
+			c := &j.changes[n]
+			if !slices.Contains(came, c.ID) || c.Path != g.Path || parent(c.Pointer) != parent(g.Pointer) || !tagOnly(g.Before, c.After) {
+				continue
+			}
+			joined := j.change(kindDiscriminator, c.Place)
+			joined.Before, joined.After = g.Before, c.After
+			joined.Certainty, joined.Witness = g.Certainty, g.Witness
+			if j.dir == ss.Output {
+				joined.Certainty, joined.Witness = c.Certainty, c.Witness
+			}
+			j.changes[i] = joined
+			j.changes = slices.Delete(j.changes, n, n+1)
+			j.retagged()
+			return
+		}
+	}
+}
+
+func parent(pointer string) string { return pointer[:max(0, strings.LastIndexByte(pointer, '/'))] }
+
+// tagOnly reports two object schemas that are equal but for one property, which
+// is a fixed value in both and may have another name.
+func tagOnly(a, b jsonx.Raw) bool {
+	x, y := newDocument(a), newDocument(b)
+	fixed := func(d *document) bool {
+		return d.get("const") != nil || len(d.get("enum").elements()) == 1
+	}
+	differ := func(d, o *document) (names []string) {
+		for _, n := range d.get("properties").members() {
+			p, q := d.get("properties").get(n), o.get("properties").get(n)
+			if q == nil || string(p.raw) != string(q.raw) {
+				names = append(names, n)
+			}
+		}
+		return names
+	}
+	dx, dy := differ(x, y), differ(y, x)
+	if len(dx) != 1 || len(dy) != 1 || !fixed(x.get("properties").get(dx[0])) || !fixed(y.get("properties").get(dy[0])) {
+		return false
+	}
+	for _, n := range union(members(a), members(b)) {
+		if n != "properties" && n != "required" && string(x.get(n).value()) != string(y.get(n).value()) {
+			return false
+		}
+	}
+	return len(x.get("required").elements()) == len(y.get("required").elements())
+}
+
+// overlapping drops a form that came, where it is reported for what it excludes.
+func (j *judge) overlapping() {
+	for i := range j.changes {
+		o := &j.changes[i]
+		if o.ID != kindOneOfAdded.ID || o.Class != Breaking {
+			continue
+		}
+		at, path := o.Pointer, o.Path
+		j.drop(func(ch *Change) bool {
+			return ch.Class == Additive && ch.Path == path && strings.HasPrefix(ch.Pointer, at+"/") &&
+				(ch.ID == kindOneOfAdded.ID || ch.ID == kindAnyOfAdded.ID)
+		})
+		return
+	}
+}
+
+// twice drops what is said a second time of one place.
+func (j *judge) twice() {
+	type said struct{ id, pointer, path string }
+	worst := map[said]Class{}
+	for i := range j.changes {
+		ch := &j.changes[i]
+		k := said{ch.ID, ch.Pointer, ch.Path}
+		worst[k] = max(worst[k], ch.Class)
+	}
+	seen := map[said]bool{}
+	j.drop(func(ch *Change) bool {
+		k := said{ch.ID, ch.Pointer, ch.Path}
+		if seen[k] || ch.Class < worst[k] {
+			return true
+		}
+		seen[k] = true
+		return false
+	})
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcprove/mcprove/internal/jsonx"
+	ss "github.com/mcprove/mcprove/internal/schemaset"
+	"github.com/mcprove/mcprove/internal/text"
+)
+
+// judge turns the deltas of one pair of schemas into changes.
+type judge struct {
+	dir      ss.Direction
+	old, new *document
+	after    *ss.Schema
+	unreal   map[*ss.Delta]bool // theoretical losses
+	// noRealLoss: every loss needs a name that nobody was told of.
+	noRealLoss bool
+	moved      map[*ss.Delta]Place // reported elsewhere than where the delta is
+	changes    []Change
+}
+
+func (c *comparer) compareSchemas(old, new jsonx.Raw, dir ss.Direction) *schemaResult {
+	j := &judge{dir: dir, old: newDocument(old), new: newDocument(new), moved: map[*ss.Delta]Place{}}
+	before, was := ss.Parse(old, ss.ParseOptions{})
+	after, is := ss.Parse(new, ss.ParseOptions{})
+	j.after = after
+	j.problems(was, is)
+	x, y := newValidator(old), newValidator(new)
+	e := ss.Explain(before, after, ss.Options{
+		Direction: ss.Both, Budget: c.opt.Budget,
+		Confirm: func(v []byte) (bool, bool, error) {
+			wasOK, err := x.valid(v)
+			if err != nil {
+				return false, false, err
+			}
+			isOK, err := y.valid(v)
+			return wasOK, isOK, err
+		},
+	})
+	j.unreal = j.theoretical(e, c.opt.Budget)
+	for i := range e.Deltas {
+		j.delta(&e.Deltas[i])
+	}
+	j.root(e)
+	j.oneCause()
+	if !slices.ContainsFunc(j.changes, func(ch Change) bool { return !aboutDocument[ch.ID] }) {
+		j.respelled()
+	}
+	return &schemaResult{j.changes}
+}
+
+// aboutDocument are the kinds that do not hinder from saying how else a schema
+// is spelled differently.
+var aboutDocument = map[string]bool{kindDialect.ID: true, kindIdentity.ID: true}
+
+func lookup(raw jsonx.Raw, pointer string) jsonx.Raw {
+	v, err := jsonx.Lookup(raw, pointer)
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+func (j *judge) change(k *kind, p Place) Change {
+	return Change{
+		ID: k.ID, Class: k.class, Certainty: Structural, Place: p, Message: k.Title, Why: k.Why,
+		Output: j.dir == ss.Output,
+	}
+}
+
+// harmful reports whether a change of the set of values hurts in this
+// direction.
+func (j *judge) harmful(c ss.Change) bool {
+	switch c {
+	case ss.Less:
+		return j.dir == ss.Input
+	case ss.More:
+		return j.dir == ss.Output
+	}
+	return c != ss.Text
+}
+
+// witness takes the value that shows a delta in the direction that matters for
+// its class: a harm by what was lost (or can newly arrive), anything else by
+// what became possible.
+func (j *judge) witness(ch *Change, lost, gained ss.Result, breaking bool) {
+	r, isLost := lost, true
+	if (j.dir == ss.Output) == breaking {
+		r, isLost = gained, false
+	}
+	if r.Verdict == ss.Outside && r.Value != nil && r.Confirmed {
+		ch.Certainty = Proven
+		ch.Witness = &Witness{Value: r.Value, ValidBefore: isLost, ValidAfter: !isLost}
+	}
+}
+
+// delta judges one delta.
+func (j *judge) delta(d *ss.Delta) {
+	k, cl := j.kindOf(d)
+	if k == nil {
+		return
+	}
+	gone := !d.HasNew && d.HasOld
+	pointer := d.NewPtr
+	if gone {
+		pointer = d.OldPtr
+	}
+	place := Place{Pointer: pointer, Path: d.Path.String()}
+	if d.Facet == ss.FacetDependentRequired || d.Facet == ss.FacetDependentSchemas {
+		place.Path = d.Path.With(ss.Step{Kind: ss.StepProperty, Name: d.Name}).String()
+	}
+	if place.Path == "{}" {
+		place.Path = "" // the members of the root: the keyword says more
+	}
+	if p, ok := j.moved[d]; ok {
+		place = p
+	}
+	ch := j.change(k, place)
+	ch.Class = cl
+	ch.Before, ch.After = d.Before, d.After
+	ch.Message = j.say(k, d)
+	if j.unreal[d] && cl < Breaking && j.harmful(d.Change) {
+		ch.Why = kindArgumentAddedNarrows.Why
+	}
+	for _, p := range d.Also {
+		at := p.NewPtr
+		if gone {
+			at = p.OldPtr
+		}
+		ch.Also = append(ch.Also, Place{Pointer: at, Path: p.Path.String()})
+	}
+	if d.Change != ss.Text {
+		j.witness(&ch, d.Lost, d.Gained, cl == Breaking)
+	}
+	if d.Change == ss.Maybe && ch.Certainty != Proven {
+		ch.Certainty = Undecided
+		ch.Why += undecidedReason(d.Lost, d.Gained)
+	}
+	if ch.ID == kindArgumentRemovedOpen.ID && ch.Certainty != Proven {
+		ch.Example = d.Gained.Value
+	}
+	if isText(d.Facet) {
+		x, _ := jsonx.Text(d.Before)
+		y, _ := jsonx.Text(d.After)
+		ch.Words = text.WordDiff(textOf(x), textOf(y))
+	}
+	j.changes = append(j.changes, ch)
+}
+
+func undecidedReason(results ...ss.Result) string {
+	for _, r := range results {
+		if r.Reason != "" {
+			return " (undecided: " + r.Reason + ")"
+		}
+	}
+	return ""
+}
+
+func isText(f ss.Facet) bool {
+	return f == ss.FacetDescription || f == ss.FacetTitle || f == ss.FacetComment
+}
+
+// say is the kind's title with what a reader wants to see at once.
+func (j *judge) say(k *kind, d *ss.Delta) string {
+	m := k.Title
+	name := func(n string) string { return text.Line(text.Clip(n, 80)) }
+	switch {
+	case len(d.Removed) > 0 && len(d.Added) > 0:
+		m += fmt.Sprintf(": %s gone, %s new", list(d.Removed), list(d.Added))
+	case len(d.Removed) > 0:
+		m += ": " + list(d.Removed)
+	case len(d.Added) > 0:
+		m += ": " + list(d.Added)
+	case d.Facet == ss.FacetVendor || d.Facet == ss.FacetValueText || d.Facet == ss.FacetRequired && d.Undeclared:
+		m += ": " + name(d.Name)
+	}
+	switch {
+	case d.RenamedTo != "":
+		m += "; looks renamed to " + name(d.RenamedTo)
+	case d.RenamedFrom != "":
+		m += "; looks renamed from " + name(d.RenamedFrom)
+	case len(d.MovedTo) > 0:
+		m += "; it is at " + name(d.MovedTo.String()) + " now"
+	}
+	return m
+}
+
+// list names up to five values.
+func list(vs []jsonx.Raw) string {
+	const most = 5
+	var b strings.Builder
+	for i, v := range vs {
+		if i == most {
+			fmt.Fprintf(&b, " and %d more", len(vs)-most)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(text.Line(text.Clip(string(v), 60)))
+	}
+	return b.String()
+}
+
+// root reports what no facet explains.
+func (j *judge) root(e *ss.Explanation) {
+	report := func(k *kind, breaking bool) {
+		ch := j.change(k, Place{})
+		if !breaking {
+			ch.Class = Additive
+		}
+		ch.Before, ch.After = j.old.raw, j.new.raw
+		j.witness(&ch, e.Root.Lost, e.Root.Gained, breaking)
+		j.changes = append(j.changes, ch)
+	}
+	if e.LostUnexplained && e.Root.Lost.Verdict == ss.Outside {
+		report(kindSetNarrowed, j.dir == ss.Input && !j.noRealLoss)
+	}
+	if e.GainedUnexplained && e.Root.Gained.Verdict == ss.Outside {
+		report(kindSetWidened, j.dir == ss.Output)
+	}
+	harm := e.Root.Lost
+	if j.dir == ss.Output {
+		harm = e.Root.Gained
+	}
+	if harm.Verdict == ss.Undecided && !j.anyBreaking() {
+		ch := j.change(kindUndecided, Place{})
+		ch.Certainty, ch.Before, ch.After = Undecided, j.old.raw, j.new.raw
+		ch.Why += undecidedReason(harm)
+		j.changes = append(j.changes, ch)
+	}
+}
+
+func (j *judge) anyBreaking() bool {
+	return slices.ContainsFunc(j.changes, func(ch Change) bool { return ch.Class == Breaking })
+}
