@@ -201,3 +201,18 @@ func TestConfirmDisputes(t *testing.T) {
 		t.Errorf("%+v", x.Root)
 	}
 }
+
+// TestTheoreticalBranch: a union whose open branches overlap refuses a value
+// only if it holds a name that was not declared before.
+func TestTheoreticalBranch(t *testing.T) {
+	x := Explain(parsed(t, props(`"p":{"type":"object","properties":{"page":{"type":"string"}},"required":["page"]}`)),
+		parsed(t, props(`"p":{"oneOf":[{"type":"object","properties":{"page":{"type":"string"}},"required":["page"]},{"type":"object","properties":{"base":{"type":"string"}},"required":["base"]}]}`)), Options{})
+	if x.Root.Relation != Overlapping || x.DeclaredLost.Verdict != Inside {
+		t.Errorf("%v, declared %v", x.Root.Relation, x.DeclaredLost.Verdict)
+	}
+	for _, d := range x.Deltas {
+		if d.Lost.Verdict == Outside && !d.Theoretical {
+			t.Errorf("%s at %s is not theoretical: %s", d.Facet, d.Path, d.Lost.Value)
+		}
+	}
+}

@@ -334,7 +334,7 @@ func (x *explainer) lend(root *Result, side func(*Delta) *Result) {
 func (x *explainer) lensed() *solver {
 	if x.lens == nil {
 		x.lens = newSolver(x.opt.Budget, x.old, x.new)
-		x.lens.lens = true
+		x.lens.lens, x.lens.bare = x.old, true
 	}
 	return x.lens
 }
@@ -415,8 +415,25 @@ func (x *explainer) propose(d Delta, at spot, v *visit, lost, gained *node) bool
 		v.dropped = true
 		return false
 	}
+	switch d.Facet {
+	case FacetBranch, FacetOneOfOverlap, FacetNot, FacetConditional, FacetPatternProperties,
+		FacetDependentRequired, FacetDependentSchemas:
+		x.theoretical(&d, at, lost)
+	}
 	x.set = append(x.set, d)
 	return true
+}
+
+// theoretical tells whether a loss needs a name that the old schema did not
+// declare: under the lens no value is lost. It is not asked where an object
+// closes, which refuses such names on purpose.
+func (x *explainer) theoretical(d *Delta, at spot, lost *node) {
+	if d.Lost.Verdict != Outside || lost == nil {
+		return
+	}
+	res := x.lensed().ask([]*node{x.old.root}, []*node{at.wrap(lost, true), x.new.root})
+	x.asked += res.Steps
+	d.Theoretical = res.Verdict == Inside
 }
 
 func (x *explainer) text(d Delta, at spot) {

@@ -206,10 +206,8 @@ func (f *facets) added(name string, o, n *objectSide) {
 		lost = propertyNode(name, n.parts.at(name))
 		f.x.settle(&d, at, lost, gained)
 	}
-	if d.Lost.Verdict == Outside && !(d.NewRequired && !d.OldRequired) && d.Admitted == "open" {
-		// The old schema did not declare the name: is any other value lost?
-		res := f.x.lensed().ask([]*node{f.x.old.root}, []*node{at.wrap(lost, true)})
-		d.Theoretical = res.Verdict == Inside
+	if !(d.NewRequired && !d.OldRequired) && d.Admitted == "open" {
+		f.x.theoretical(&d, at, lost)
 	}
 	f.x.set = append(f.x.set, d)
 }

@@ -221,7 +221,7 @@ func (o *objectBuilder) member(e entry) outcome {
 	for _, n := range o.names {
 		name = and(name, newEvaluator().eval(n, newString(e.name)))
 	}
-	if name == No || o.s.lens && !o.declared(e.name) {
+	if name == No || o.s.lens != nil && !o.declared(e.name) {
 		return closed()
 	}
 	pos, sure := o.parts.member(e.name)
@@ -336,12 +336,13 @@ func (o *objectBuilder) another(first outcome) outcome {
 	return open("only listed objects were found")
 }
 
-// declared applies the declared-names lens: where some schema declares
-// properties, a name that none declares is not taken to be in use.
+// declared applies the declared-names lens: where the old document declares
+// properties, a name that it does not declare is not taken to be in use.
 func (o *objectBuilder) declared(name string) bool {
 	declares := false
-	for _, p := range o.parts {
-		if p.made {
+	for _, c := range o.b.conj {
+		p := c.obj
+		if p == nil || p.made || c.doc != o.s.lens {
 			continue
 		}
 		if p.prop(name) != nil || p.requires(name) || p.extra != nil {

@@ -17,8 +17,8 @@ type solver struct {
 	budget  Budget
 	steps   int
 	stopped bool
-	bare    bool // do without the second engine
-	lens    bool // objects that declare properties hold no other names
+	bare    bool    // do without the second engine
+	lens    *Schema // its objects that declare properties hold no other names
 
 	docs   []*Schema
 	cyclic map[*node]hash
