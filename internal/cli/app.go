@@ -49,6 +49,8 @@ type app struct {
 
 // Main runs mcprove in this process's world and returns the exit code.
 func Main() int {
+	// A run is short and its memory small: collecting early would only cost.
+	debug.SetGCPercent(400)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	width := 0

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Redacted stands in every output where a secret stood.
@@ -43,21 +44,26 @@ func (r *Redactor) Add(values ...string) {
 // group. It is tried only on text that holds one of the hints, in lower case:
 // the expressions are the dear part of every report.
 type shape struct {
-	re    *regexp.Regexp
+	re    func() *regexp.Regexp
 	hints []string
 }
 
+// expression compiles when it is first used: most runs meet no hint.
+func expression(s string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
+}
+
 var shapes = []shape{
-	{regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`), []string{"bearer", "basic"}},
-	{regexp.MustCompile(`(?i)(\b(?:authorization|proxy-authorization|x-api-key|api-key|cookie|set-cookie)["']?\s*[:=]\s*["']?)[^\s"',;]{6,}`),
+	{expression(`(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`), []string{"bearer", "basic"}},
+	{expression(`(?i)(\b(?:authorization|proxy-authorization|x-api-key|api-key|cookie|set-cookie)["']?\s*[:=]\s*["']?)[^\s"',;]{6,}`),
 		[]string{"authorization", "api-key", "cookie"}},
-	{regexp.MustCompile(`(?i)(\b(?:access_token|refresh_token|id_token|client_secret|api_?key|auth_?token|password|passwd|secret)["']?\s*[:=]\s*["']?)[^\s"'&,;]{6,}`),
+	{expression(`(?i)(\b(?:access_token|refresh_token|id_token|client_secret|api_?key|auth_?token|password|passwd|secret)["']?\s*[:=]\s*["']?)[^\s"'&,;]{6,}`),
 		[]string{"token", "secret", "apikey", "api_key", "passw"}},
-	{regexp.MustCompile(`(\b[a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s:@]+:[^/\s@]+@`), []string{"://"}},
-	{regexp.MustCompile(`()\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|sk-[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|ntn_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})\b`),
+	{expression(`(\b[a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s:@]+:[^/\s@]+@`), []string{"://"}},
+	{expression(`()\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|sk-[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|ntn_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})\b`),
 		[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "sk-", "akia", "ntn_", "npm_"}},
-	{regexp.MustCompile(`()\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), []string{"eyj"}},
-	{regexp.MustCompile(`()-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), []string{"-----begin"}},
+	{expression(`()\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), []string{"eyj"}},
+	{expression(`()-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), []string{"-----begin"}},
 }
 
 // String returns s with every known value and shape of a secret replaced.
@@ -68,14 +74,14 @@ func (r *Redactor) String(s string) string {
 	lower := strings.ToLower(s)
 	for _, sh := range shapes {
 		if slices.ContainsFunc(sh.hints, func(h string) bool { return strings.Contains(lower, h) }) {
-			s = sh.re.ReplaceAllString(s, "${1}"+Redacted)
+			s = sh.re().ReplaceAllString(s, "${1}"+Redacted)
 		}
 	}
 	return s
 }
 
-var secretName = regexp.MustCompile(`(?i)(token|secret|passw|api[-_]?key|credential|private[-_]?key|authorization|[-_]auth$|^auth$|cookie|signature|(^|_)dsn$|connection[-_]?string)`)
+var secretName = expression(`(?i)(token|secret|passw|api[-_]?key|credential|private[-_]?key|authorization|[-_]auth$|^auth$|cookie|signature|(^|_)dsn$|connection[-_]?string)`)
 
 // SecretName reports whether a header, variable or parameter of this name
 // should be taken to hold a secret.
-func SecretName(name string) bool { return secretName.MatchString(name) }
+func SecretName(name string) bool { return secretName().MatchString(name) }
