@@ -25,7 +25,7 @@ race: ## run the tests with the race detector, the long ones short
 	go test -race -short ./...
 
 floors: ## check which package may import which
-	go test -count=1 -run 'Imports|Packages|Files|World|Dependencies' .
+	go test -count=1 .
 
 real: ## test against real servers (installs them into .real, cached)
 	go test -count=1 -timeout 20m -tags real -v -run Real ./internal/cli
