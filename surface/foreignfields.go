@@ -21,11 +21,12 @@ type field struct {
 	enum        []string // as Python's str() spells the values
 
 	// What the record does not have, and a schema does.
-	direct bool      // the type is written at the place, not behind a reference
-	values bool      // an enum or const narrows it
-	ref    string    // a reference that leads nowhere
-	forms  [][]field // the fields of each of several forms
-	schema any       // the place itself
+	direct    bool      // the type is written at the place, not behind a reference
+	described bool      // so is the description
+	values    bool      // an enum or const narrows it
+	ref       string    // a reference that leads nowhere
+	forms     [][]field // the fields of each of several forms
+	schema    any       // the place itself
 }
 
 // parent returns the longest name in names that lies directly above name, and

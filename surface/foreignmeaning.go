@@ -231,3 +231,27 @@ func valuesOf(root map[string]any, schema any, depth int) []string {
 	}
 	return nil
 }
+
+// describedAs reports whether a text still describes a place, behind
+// references and in the parts of a composition.
+func describedAs(root map[string]any, schema any, text string, depth int) bool {
+	object, ok := schema.(map[string]any)
+	if !ok || depth > mostMeaning {
+		return false
+	}
+	if pyText(object["description"]) == text {
+		return true
+	}
+	if ref, has := object["$ref"]; has {
+		if target, _ := follow(root, pyStr(ref)); target != nil && describedAs(root, target, text, depth+1) {
+			return true
+		}
+	}
+	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := object[key].([]any)
+		if slices.ContainsFunc(list, func(e any) bool { return describedAs(root, e, text, depth+1) }) {
+			return true
+		}
+	}
+	return false
+}

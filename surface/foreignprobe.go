@@ -83,6 +83,7 @@ func (p *prober) flat(properties map[string]any, required map[string]bool) ([]fi
 			name: name, required: required[name], description: pyText(declared["description"]),
 			types: typesOf(declared, nil), direct: declared["type"] != nil, schema: properties[name],
 		}
+		f.described = f.description != ""
 		f.enum = spelledList(declared["enum"])
 		f.values = declared["enum"] != nil || declared["const"] != nil
 		out = append(out, f)
@@ -231,7 +232,8 @@ func (p *prober) collect(s *shape, prefix string, depth int) ([]field, error) {
 		if len(f.types) == 0 {
 			f.types = typesOf(inner, p.lookup)
 		}
-		if f.description = pyText(declared["description"]); f.description == "" {
+		f.description = pyText(declared["description"])
+		if f.described = f.description != ""; !f.described {
 			f.description = pyText(inner["description"])
 		}
 		enum := declared["enum"]

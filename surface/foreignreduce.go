@@ -12,21 +12,20 @@ import (
 // reduce returns other as mcp-contract would have recorded it.
 func (m *mcpContract) reduce(other *Surface) *Surface {
 	from, _ := other.projection.(*mcpContract)
-	if from != nil && from.format == m.format {
-		return other
-	}
-	respelled := m.respelledURIs(other.items[Resources])
+	respelled := m.respelledURIs(other.items[Resources], from != nil)
 	out := other.mapItems(func(it Item) (Item, bool) {
-		switch it.Kind {
-		case Tools:
-			return m.tool(it, from), true
-		case Prompts:
-			return it.reduced(m.prompt(&it)), true
-		case Resources:
+		switch {
+		case it.Kind == Resources:
 			if uri, ok := respelled[it.Name]; ok {
 				it.Name = uri
 			}
 			return it.reduced(map[string]any{}), true
+		case from != nil && from.format <= m.format:
+			return it, true // it holds no more than this format does
+		case it.Kind == Tools:
+			return m.tool(it, from), true
+		case it.Kind == Prompts:
+			return it.reduced(m.prompt(&it)), true
 		}
 		return it, true
 	})
@@ -95,7 +94,7 @@ func (t *recordedTool) fields(in bool) []field {
 }
 
 // schema reduces a schema to the facts that the format records. own is the
-// fields where they were recorded too, in the other format.
+// fields where they were recorded too, in a later format.
 func (m *mcpContract) schema(raw any, recorded, own []field, isRecord bool) map[string]any {
 	root, _ := raw.(map[string]any)
 	p := newProber(root, m.format > 1, recorded)
@@ -104,7 +103,9 @@ func (m *mcpContract) schema(raw any, recorded, own []field, isRecord bool) map[
 		return objectSchema(slices.Clone(recorded)) // beyond any bound: not compared
 	}
 	if isRecord {
-		fs = topLevel(own, m.format)
+		if fs = topLevel(own); len(recorded) == 0 {
+			fs = nil // format 1 does not read a root behind a reference or allOf
+		}
 	}
 	by := map[string]*field{}
 	for i := range recorded {
@@ -123,14 +124,14 @@ func (m *mcpContract) schema(raw any, recorded, own []field, isRecord bool) map[
 }
 
 // topLevel is what format 1 has of fields that format 2 recorded.
-func topLevel(fs []field, format int) []field {
+func topLevel(fs []field) []field {
 	names := map[string]bool{}
 	for _, f := range fs {
 		names[f.name] = true
 	}
 	var out []field
 	for _, f := range fs {
-		if above, _, _ := parent(f.name, names); format > 1 || above == "" {
+		if above, _, _ := parent(f.name, names); above == "" {
 			out = append(out, f)
 		}
 	}
@@ -166,6 +167,13 @@ func (m *mcpContract) judgeable(f *field, rec *field, p *prober) {
 		slices.SortStableFunc(f.enum, func(a, b string) int {
 			return cmp.Compare(place(rec.enum, a), place(rec.enum, b))
 		})
+	}
+	switch {
+	case f.description == rec.description:
+	case rec.description == "" && unknownType(rec.types) && !f.described:
+		f.description = "" // it stands behind what the recorder did not follow
+	case f.description == "" && describedAs(p.root, f.schema, rec.description, 0):
+		f.description = rec.description
 	}
 	if unknownType(rec.types) || f.ref != "" && unknownType(f.types) && len(rec.types) == 0 {
 		f.ref = "" // it led nowhere, or was not followed, when it was recorded
@@ -214,8 +222,9 @@ func sortedArguments(args []any) []any {
 }
 
 // respelledURIs maps URIs to how the file spells them. Some releases of the
-// SDK read a URI into parts and write it anew.
-func (m *mcpContract) respelledURIs(items []Item) map[string]string {
+// SDK read a URI into parts and write it anew. Of two files, each of which
+// follows the other, both take the common form.
+func (m *mcpContract) respelledURIs(items []Item, common bool) map[string]string {
 	recorded := map[string]string{}
 	for uri := range m.uris {
 		recorded[sdkURI(uri)] = uri
@@ -223,6 +232,9 @@ func (m *mcpContract) respelledURIs(items []Item) map[string]string {
 	out := map[string]string{}
 	for _, it := range items {
 		if uri, ok := recorded[sdkURI(it.Name)]; ok && !m.uris[it.Name] {
+			if common {
+				uri = sdkURI(uri)
+			}
 			out[it.Name] = uri
 		}
 	}
