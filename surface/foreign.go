@@ -3,12 +3,9 @@
 package surface
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 )
@@ -140,31 +137,6 @@ func (p placed) add(s *Surface, k Kind, name string, index int, object map[strin
 	return nil
 }
 
-// canonicalOf writes a value in canonical form. jsonx.Marshal would write a
-// json.Number as a string.
-func canonicalOf(v any) (jsonx.Raw, error) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return jsonx.Canonical(raw)
-}
-
-// decoded reads JSON into maps, slices, strings, booleans and json.Numbers,
-// which keep their text.
-func decoded(raw jsonx.Raw) any {
-	if raw == nil {
-		return nil
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return nil
-	}
-	return v
-}
-
 // promptArguments are the arguments of a prompt with the members of the
 // protocol that a foreign format keeps.
 func promptArguments(it *Item, keep func(name string, required bool, description string, raw map[string]any) map[string]any) []any {
@@ -181,25 +153,4 @@ func promptArguments(it *Item, keep func(name string, required bool, description
 		out = append(out, keep(name, required, description, arg))
 	}
 	return out
-}
-
-// laxBool reads a boolean as Python's pydantic does, which that SDK reads
-// every message with.
-func laxBool(v any) (value, ok bool) {
-	switch v := v.(type) {
-	case bool:
-		return v, true
-	case json.Number:
-		if f, err := v.Float64(); err == nil && (f == 0 || f == 1) {
-			return f == 1, true
-		}
-	case string:
-		switch strings.ToLower(v) {
-		case "1", "true", "t", "yes", "y", "on":
-			return true, true
-		case "0", "false", "f", "no", "n", "off":
-			return false, true
-		}
-	}
-	return false, false
 }

@@ -4,10 +4,11 @@ package surface
 
 import (
 	"cmp"
-	"encoding/json"
 	"math/big"
 	"slices"
 	"strings"
+
+	"github.com/mcprove/mcprove/internal/jsonx"
 )
 
 // field is one argument or result field as mcp-contract records it: by a name
@@ -221,7 +222,7 @@ func enumValues(spelled []string, types []string) (values []any, fit bool) {
 }
 
 // numberOf reads a number as Python spells it, in one form for equal numbers.
-func numberOf(s string) (json.Number, bool) {
+func numberOf(s string) (number, bool) {
 	if s == "" || len(s) > 40 || strings.Trim(s, "0123456789.eE+-") != "" {
 		return "", false
 	}
@@ -233,9 +234,9 @@ func numberOf(s string) (json.Number, bool) {
 		return "", false
 	}
 	if r.IsInt() {
-		return json.Number(r.Num().String()), true
+		return number(r.Num().String()), true
 	}
 	f, _ := r.Float64()
-	raw, err := json.Marshal(f)
-	return json.Number(raw), err == nil
+	raw, err := jsonx.Marshal(f)
+	return number(raw), err == nil
 }

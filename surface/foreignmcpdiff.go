@@ -3,7 +3,6 @@
 package surface
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -320,27 +319,4 @@ func (m *mcpDiff) knownCapabilities(v any) map[string]any {
 		out[name] = kept
 	}
 	return out
-}
-
-// doubles reads JSON with its numbers as JavaScript has them.
-func doubles(raw jsonx.Raw) any { return rounded(decoded(raw)) }
-
-func rounded(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if f, err := v.Float64(); err == nil {
-			if text, err := json.Marshal(f); err == nil {
-				return json.Number(text)
-			}
-		}
-	case []any:
-		for i := range v {
-			v[i] = rounded(v[i])
-		}
-	case map[string]any:
-		for n := range v {
-			v[n] = rounded(v[n])
-		}
-	}
-	return v
 }

@@ -3,7 +3,6 @@
 package surface
 
 import (
-	"encoding/json"
 	"net/url"
 	"slices"
 	"strconv"
@@ -141,8 +140,8 @@ func kindsOf(values []any) meaning {
 			t = "boolean"
 		case string:
 			t = "string"
-		case json.Number:
-			if t = "number"; !strings.ContainsAny(v.String(), ".eE") {
+		case number:
+			if t = "number"; !strings.ContainsAny(string(v), ".eE") {
 				t = "integer"
 			}
 		case []any:

@@ -3,7 +3,6 @@
 package surface
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,8 +19,8 @@ func truthy(v any) bool {
 		return v
 	case string:
 		return v != ""
-	case json.Number:
-		f, err := v.Float64()
+	case number:
+		f, err := v.float()
 		return err != nil || f != 0
 	case []any:
 		return len(v) > 0
@@ -68,8 +67,8 @@ func pyRepr(v any) string {
 			return "True"
 		}
 		return "False"
-	case json.Number:
-		return pyNumber(v.String())
+	case number:
+		return pyNumber(string(v))
 	case string:
 		return pyQuoted(v)
 	case []any:
