@@ -87,6 +87,14 @@ func (c *call) add(f *wire.Frame) {
 // frameOverhead stands for what a frame costs beside its bytes.
 const frameOverhead = 256
 
+// name is what errors call the request.
+func (c *call) name() string {
+	if c.method == "" {
+		return "raw text"
+	}
+	return c.method
+}
+
 // finish ends the call, once. link.mu is held.
 func (c *call) finish(response *wire.Frame, err error) {
 	if c.finished {

@@ -76,10 +76,10 @@ func (l *link) round(ctx context.Context, r *Request, params json.RawMessage, re
 // again under a new id (2026-07-28/basic/transports/streamable-http), but only
 // what does no harm twice is sent twice.
 func (l *link) mayReissue(r *Request, err error) bool {
-	if !l.http() || l.revision.Era() != spec.Modern || transport.ReasonOf(err) != transport.Broken {
+	if !l.http() || l.spoken().Era() != spec.Modern || transport.ReasonOf(err) != transport.Broken {
 		return false
 	}
-	m, ok := spec.MethodAt(r.Method, l.revision)
+	m, ok := spec.MethodAt(r.Method, l.spoken())
 	return r.Safe || ok && m.Repeatable
 }
 
@@ -89,6 +89,11 @@ func (l *link) once(ctx context.Context, r *Request, params json.RawMessage, x *
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Method, err)
 	}
+	return l.onceAs(ctx, r, full, x)
+}
+
+// onceAs is once with params that are complete.
+func (l *link) onceAs(ctx context.Context, r *Request, full json.RawMessage, x *wire.Exchange) (*wire.Frame, error) {
 	own, err := l.paramHeader(r.ToolSchema, full)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Method, err)
@@ -122,7 +127,7 @@ func (l *link) run(ctx context.Context, c *call, out transport.Outgoing, limit t
 	cancel()
 	if err != nil {
 		if ctx.Err() == nil && transport.ReasonOf(err) == transport.TimedOut {
-			err = &TimeoutError{Method: c.method, After: limit, Stderr: l.stderr()}
+			err = &TimeoutError{Method: c.name(), After: limit, Stderr: l.stderr()}
 		}
 		err = l.sendFailed(c, err)
 		l.abandon(c, err, fateAbandoned)
@@ -206,7 +211,7 @@ func (l *link) interpret(method string, f *wire.Frame, r *Result) error {
 	}
 	r.ResultType = spec.ResultComplete
 	raw := r.Member(spec.FieldResultType)
-	if raw == nil || l.revision.Era() != spec.Modern {
+	if raw == nil || l.spoken().Era() != spec.Modern {
 		return nil // an absent one is complete (2026-07-28/basic#resulttype)
 	}
 	var ok bool
@@ -226,7 +231,7 @@ func (l *link) knownResult(method, resultType string) bool {
 	case spec.ResultComplete:
 		return true
 	case spec.ResultInputRequired:
-		m, ok := spec.MethodAt(method, l.revision)
+		m, ok := spec.MethodAt(method, l.spoken())
 		return !ok || m.MultiRound
 	case spec.ResultTask:
 		return path(l.o.Capabilities, "extensions", spec.ExtensionTasks) != nil

@@ -42,8 +42,13 @@ func (n *negotiator) discoverOnce(ctx context.Context, l *link, r spec.Revision,
 	n.watch.waitFor("an answer to "+spec.MethodDiscover, l)
 	l.speak(r, "", false)
 	x := &wire.Exchange{Method: spec.MethodDiscover}
-	a := Attempt{Transport: l.conn.Kind(), Method: x.Method, Revision: r.String(), Fresh: fresh, Exchange: x}
 	frame, err := l.once(ctx, &Request{Method: x.Method, Timeout: limit}, nil, x)
+	return n.discovered(l, r, x, frame, err, fresh)
+}
+
+// discovered reads the answer to a server/discover.
+func (n *negotiator) discovered(l *link, r spec.Revision, x *wire.Exchange, frame *wire.Frame, err error, fresh bool) discovery {
+	a := Attempt{Transport: l.conn.Kind(), Method: x.Method, Revision: r.String(), Fresh: fresh, Exchange: x}
 	var result Result
 	if err == nil {
 		err = l.interpret(x.Method, frame, &result)
@@ -205,9 +210,7 @@ func (n *negotiator) initialize(ctx context.Context, l *link, limit time.Duratio
 	l.speak(asked, "", true)
 	x := &wire.Exchange{Method: spec.MethodInitialize}
 	a := Attempt{Transport: l.conn.Kind(), Method: x.Method, Revision: asked.String(), Fresh: fresh, Exchange: x}
-	params := json.RawMessage(`{"protocolVersion":` + string(jsonx.Quote(asked.String())) +
-		`,"capabilities":` + string(n.o.Capabilities) + `,"clientInfo":` + string(n.o.ClientInfo) + `}`)
-	frame, err := l.once(ctx, &Request{Method: x.Method, Timeout: limit}, params, x)
+	frame, err := l.once(ctx, &Request{Method: x.Method, Timeout: limit}, n.hello(asked), x)
 	var result Result
 	if err == nil {
 		err = l.interpret(x.Method, frame, &result)
@@ -241,6 +244,12 @@ func (n *negotiator) initialize(ctx context.Context, l *link, limit time.Duratio
 		return nil, err
 	}
 	return neg, nil
+}
+
+// hello is the params of initialize.
+func (n *negotiator) hello(asked spec.Revision) json.RawMessage {
+	return json.RawMessage(`{"protocolVersion":` + string(jsonx.Quote(asked.String())) +
+		`,"capabilities":` + string(n.o.Capabilities) + `,"clientInfo":` + string(n.o.ClientInfo) + `}`)
 }
 
 // accept reads the version that the server answered. A client that cannot

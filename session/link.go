@@ -84,6 +84,13 @@ func (l *link) speak(r spec.Revision, sessionID string, legacy bool) {
 	l.revision, l.sessionID, l.legacy = r, sessionID, legacy
 }
 
+// spoken is the revision that messages are made for.
+func (l *link) spoken() spec.Revision {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.revision
+}
+
 func (l *link) settle() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -301,7 +308,7 @@ func (l *link) wait(ctx context.Context, c *call, d, passed time.Duration) error
 	case <-c.done:
 		return c.err
 	case <-expired:
-		err, why = &TimeoutError{Method: c.method, After: d, Stderr: l.stderr()}, "timed out"
+		err, why = &TimeoutError{Method: c.name(), After: d, Stderr: l.stderr()}, "timed out"
 	case <-ctx.Done():
 		err, how, why = ctx.Err(), fateCancelled, "cancelled"
 		if errors.Is(err, context.DeadlineExceeded) {

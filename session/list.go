@@ -71,7 +71,7 @@ func (s *Session) cursor(method string, r *Result, l *Listing) (cursor string, m
 		return "", false, &ResultError{Method: method, Detail: "nextCursor is no string", Frame: r.Exchange.Response}
 	}
 	cursor, _ = jsonx.Text(raw)
-	if cursor == "" && s.link.revision.Era() != spec.Modern {
+	if cursor == "" && s.link.spoken().Era() != spec.Modern {
 		s.facts.note(EmptyCursor, method+": nextCursor is empty", r.Exchange.Response)
 		l.Notes = append(l.Notes, method+": nextCursor is empty, read as the end of the list")
 		return "", false, nil

@@ -20,6 +20,12 @@ type negotiator struct {
 	facts    *facts
 	watch    *watch
 	attempts []Attempt
+	begin    time.Time
+}
+
+// left is what is left of the time for a server's start, at least a moment.
+func (n *negotiator) left() time.Duration {
+	return max(bound(n.o.Timeouts.Start)-time.Since(n.begin), n.o.Timeouts.Discover, time.Second)
 }
 
 // verdict is what an answer to server/discover says about the server.
@@ -100,12 +106,7 @@ func (n *negotiator) drop(ctx context.Context, l *link) {
 	_ = l.close(limit)
 }
 
-const (
-	dropPatience = time.Second
-	// sameProcess bounds initialize in a process that has answered
-	// server/discover by an error: it is up, and may only be wedged.
-	sameProcess = 10 * time.Second
-)
+const dropPatience = time.Second
 
 func (n *negotiator) note(a Attempt, err error, format string, args ...any) {
 	a.Err, a.Verdict = err, fmt.Sprintf(format, args...)
@@ -172,96 +173,11 @@ func (n *negotiator) legacyFresh(ctx context.Context) (*link, *Negotiated, error
 	if err != nil {
 		return nil, nil, err
 	}
-	neg, err := n.initialize(ctx, l, n.o.Timeouts.Start, true)
+	neg, err := n.initialize(ctx, l, n.left(), true)
 	if err != nil {
 		n.drop(ctx, l)
 		return nil, nil, n.fail(n.legacy().String(), supportedBy(err), err)
 	}
-	return l, neg, nil
-}
-
-// autoStdio: server/discover first; any error, silence or death leads to the
-// handshake (2026-07-28/basic/transports/stdio#backward-compatibility).
-func (n *negotiator) autoStdio(ctx context.Context) (*link, *Negotiated, error) {
-	l, err := n.open(ctx, n.target)
-	if err != nil {
-		return nil, nil, err
-	}
-	d := n.discover(ctx, l, n.modern(), n.o.Timeouts.Discover, true)
-	switch d.verdict {
-	case isModern:
-		return l, d.agreed, nil
-	case isOther, otherVersion:
-		if d.verdict == otherVersion && !knowsLegacy(d.supported) {
-			break
-		}
-		neg, err := n.initialize(ctx, l, min(bound(n.o.Timeouts.Start), sameProcess), false)
-		if err == nil {
-			return l, neg, nil
-		}
-		n.drop(ctx, l)
-		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
-		}
-		// Some servers are wedged by a request before the handshake.
-		return n.legacyFresh(ctx)
-	case isSilent, hasDied:
-		n.drop(ctx, l)
-		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
-		}
-		return n.afterSilence(ctx, d)
-	}
-	n.drop(ctx, l)
-	return nil, nil, n.fail(n.modern().String(), d.supported, d.err)
-}
-
-// afterSilence does the handshake in a fresh process. A server whose start
-// alone takes longer than we listened for server/discover was not silent, only
-// slow: it is asked again, lest a modern server be taken for a legacy one.
-func (n *negotiator) afterSilence(ctx context.Context, before discovery) (*link, *Negotiated, error) {
-	l, err := n.open(ctx, n.target)
-	if err != nil {
-		return nil, nil, err
-	}
-	begin := time.Now()
-	neg, err := n.initialize(ctx, l, n.o.Timeouts.Start, true)
-	var rpc *RPCError
-	switch {
-	case errors.As(err, &rpc) && before.verdict == isSilent:
-		// It is up and refuses the handshake: perhaps it is modern only.
-		d := n.discover(ctx, l, n.modern(), n.o.Timeouts.Request, false)
-		if d.verdict == isModern {
-			return l, d.agreed, nil
-		}
-	case err != nil:
-	case before.verdict == isSilent && l.started().Sub(begin) > n.o.Timeouts.Discover/2:
-		return n.askAgain(ctx, l, neg, l.started().Sub(begin))
-	default:
-		return l, neg, nil
-	}
-	n.drop(ctx, l)
-	return nil, nil, n.fail(n.legacy().String(), supportedBy(err), err)
-}
-
-// askAgain sends server/discover to one more process, with the patience that
-// the start of the one before has shown to be needed.
-func (n *negotiator) askAgain(ctx context.Context, l *link, neg *Negotiated, start time.Duration) (*link, *Negotiated, error) {
-	again, err := n.open(ctx, n.target)
-	if err != nil {
-		return l, neg, nil
-	}
-	limit := min(2*start+n.o.Timeouts.Discover, bound(n.o.Timeouts.Start))
-	if d := n.discover(ctx, again, n.modern(), limit, true); d.verdict == isModern {
-		n.drop(ctx, l)
-		return again, d.agreed, nil
-	}
-	n.drop(ctx, again)
-	if ctx.Err() != nil {
-		n.drop(ctx, l)
-		return nil, nil, ctx.Err()
-	}
-	neg.Attempts = n.attempts
 	return l, neg, nil
 }
 

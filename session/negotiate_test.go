@@ -65,7 +65,15 @@ func TestNegotiateStdio(t *testing.T) {
 			})(p)
 		}, spec.Rev20251125, "fresh server/discover, initialize", 0},
 		{"silence", func(_ int, p *peer) { legacy(silentOn("server/discover"))(p) }, spec.Rev20251125,
-			"fresh server/discover, fresh initialize", 3 * time.Second},
+			"fresh server/discover, initialize, fresh initialize", 3250 * time.Millisecond},
+		{"silence, and wedged by it", func(n int, p *peer) {
+			if n == 0 {
+				for p.next() != nil {
+				}
+				return
+			}
+			legacy(silentOn("server/discover"))(p)
+		}, spec.Rev20251125, "fresh server/discover, initialize, fresh initialize, fresh server/discover", 16 * time.Second},
 		{"death", func(n int, p *peer) {
 			if n == 0 {
 				dies(p)
@@ -99,7 +107,7 @@ func TestNegotiateStdio(t *testing.T) {
 			legacy(nil)(p)
 		}, spec.Rev20251125, "fresh server/discover, initialize, fresh initialize", 0},
 		{"modern, slow to start", func(_ int, p *peer) { slow(5*time.Second, modern(nil))(p) }, spec.Rev20260728,
-			"fresh server/discover, fresh initialize, server/discover", 8 * time.Second},
+			"fresh server/discover, initialize", 5 * time.Second},
 		{"both eras, slow to start", func(n int, p *peer) {
 			slow(5*time.Second, legacy(func(p *peer, m *wire.Message) bool {
 				if m.Method == "server/discover" {
@@ -107,11 +115,28 @@ func TestNegotiateStdio(t *testing.T) {
 				}
 				return m.Method == "server/discover"
 			}))(p)
-		}, spec.Rev20260728, "fresh server/discover, fresh initialize, fresh server/discover", 13 * time.Second},
+		}, spec.Rev20260728, "fresh server/discover, initialize, fresh server/discover", 10 * time.Second},
+		{"both eras, slow at first only", func(n int, p *peer) {
+			f := legacy(on("server/discover", func(p *peer, m *wire.Message) { p.result(m, discovered) }))
+			if n == 0 {
+				f = slow(8*time.Second, f)
+			}
+			f(p)
+		}, spec.Rev20260728, "fresh server/discover, initialize, fresh server/discover", 8 * time.Second},
+		{"both eras, answering side by side, slow", func(n int, p *peer) {
+			slow(5*time.Second, legacy(on("server/discover", func(p *peer, m *wire.Message) {
+				time.AfterFunc(100*time.Millisecond, func() { p.result(m, discovered) })
+			})))(p)
+		}, spec.Rev20260728, "fresh server/discover, initialize, fresh server/discover", 10200 * time.Millisecond},
+		{"both eras, very slow to start", func(n int, p *peer) {
+			slow(20*time.Second, legacy(on("server/discover", func(p *peer, m *wire.Message) { p.result(m, discovered) })))(p)
+		}, spec.Rev20260728, "fresh server/discover, initialize, fresh initialize, fresh server/discover", 53 * time.Second},
+		{"modern, very slow to start", func(n int, p *peer) { slow(20*time.Second, modern(nil))(p) }, spec.Rev20260728,
+			"fresh server/discover, initialize, fresh initialize, server/discover", 33 * time.Second},
 		{"legacy, slow to start", func(n int, p *peer) { slow(5*time.Second, legacy(nil))(p) }, spec.Rev20251125,
-			"fresh server/discover, fresh initialize, fresh server/discover", 13 * time.Second},
+			"fresh server/discover, initialize, fresh initialize", 10 * time.Second},
 		{"legacy, silent, slow to start", func(n int, p *peer) { slow(5*time.Second, legacy(silentOn("server/discover")))(p) }, spec.Rev20251125,
-			"fresh server/discover, fresh initialize, fresh server/discover", 21 * time.Second},
+			"fresh server/discover, initialize, fresh initialize", 10250 * time.Millisecond},
 		{"slow, but within the patience", func(_ int, p *peer) { slow(2*time.Second, modern(nil))(p) }, spec.Rev20260728,
 			"fresh server/discover", 2 * time.Second},
 		{"another modern version", func(_ int, p *peer) {
@@ -155,10 +180,10 @@ func TestNegotiateFails(t *testing.T) {
 			for p.next() != nil {
 			}
 		}, session.Options{}, func(t *testing.T, err error) {
-			if e := as[*session.TimeoutError](t, err); e.Method != "initialize" || e.After != time.Minute {
+			if e := as[*session.TimeoutError](t, err); e.Method != "initialize" || e.After != 47*time.Second {
 				t.Errorf("%+v", e)
 			}
-		}, 63 * time.Second},
+		}, time.Minute},
 		{"always dies", func(int, *peer) {}, session.Options{}, func(t *testing.T, err error) {
 			as[*transport.Error](t, err)
 		}, 0},

@@ -37,7 +37,7 @@ func Open(ctx context.Context, target transport.Target, o Options) (*Session, er
 	}
 	w := startWatch(o.Progress)
 	defer w.end()
-	n := &negotiator{target: target, o: &s.o, facts: &s.facts, watch: w}
+	n := &negotiator{target: target, o: &s.o, facts: &s.facts, watch: w, begin: time.Now()}
 	l, agreed, err := n.run(ctx)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 // 405, which is its right.
 func (l *link) listen(ctx context.Context) {
 	r, ok := l.conn.(transport.Requester)
-	if !ok || !l.http() || l.revision.Era() != spec.Legacy {
+	if !ok || !l.http() || l.spoken().Era() != spec.Legacy {
 		return
 	}
 	opened := make(chan struct{}, 1)

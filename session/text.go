@@ -85,9 +85,9 @@ func (l *link) params(params json.RawMessage, token json.RawMessage) (json.RawMe
 		return nil, errors.New("params must be an object")
 	}
 	var meta []pair
-	if l.revision.Era() == spec.Modern {
+	if r := l.spoken(); r.Era() == spec.Modern {
 		meta = []pair{
-			{spec.MetaProtocolVersion, json.RawMessage(jsonx.Quote(l.revision.String()))},
+			{spec.MetaProtocolVersion, json.RawMessage(jsonx.Quote(r.String()))},
 			{spec.MetaClientInfo, l.o.ClientInfo},
 			{spec.MetaClientCapabilities, l.o.Capabilities},
 		}
@@ -147,7 +147,7 @@ func (l *link) header(method string, params json.RawMessage) []wire.HeaderField 
 // paramHeader mirrors arguments into Mcp-Param headers
 // (2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters).
 func (l *link) paramHeader(schema, params json.RawMessage) ([]wire.HeaderField, error) {
-	if len(schema) == 0 || !l.http() || l.revision.Era() != spec.Modern {
+	if len(schema) == 0 || !l.http() || l.spoken().Era() != spec.Modern {
 		return nil, nil
 	}
 	ps, err := spec.ParseParamHeaders(schema)
