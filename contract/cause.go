@@ -16,10 +16,11 @@ func (j *judge) oneCause() {
 	j.retagged()
 	j.overlapping()
 	j.twice()
+	j.coarser()
 }
 
 func (j *judge) drop(gone func(*Change) bool) {
-	j.changes = slices.DeleteFunc(j.changes, func(ch Change) bool { return gone(&ch) })
+	j.changes = slices.DeleteFunc(slices.Clone(j.changes), func(ch Change) bool { return gone(&ch) })
 }
 
 // faultFirst leaves out what cannot be decided because the schema is, or was,
@@ -130,5 +131,16 @@ func (j *judge) twice() {
 		}
 		seen[k] = true
 		return false
+	})
+}
+
+// coarser drops what is said of a value as a whole, where the same is said of
+// the branch that it comes from.
+func (j *judge) coarser() {
+	j.drop(func(ch *Change) bool {
+		return slices.ContainsFunc(j.changes, func(o Change) bool {
+			return o.ID == ch.ID && o.Path == ch.Path && o.Class == ch.Class && strings.HasPrefix(o.Pointer, ch.Pointer+"/") &&
+				(o.Certainty == Proven || ch.Certainty != Proven)
+		})
 	})
 }

@@ -206,6 +206,8 @@ func (j *judge) enumKind(d *ss.Delta) *kind {
 		return err == nil && len(es) == 1
 	}
 	switch {
+	case j.listedInOneForm(d):
+		return nil // the type that came beside it says it
 	case string(d.After) == "[]" && d.HasNew:
 		return kindEnumEmpty
 	case d.HasOld && d.HasNew && coerced(d.Removed, d.Added):
@@ -231,6 +233,25 @@ func (j *judge) enumKind(d *ss.Delta) *kind {
 		return kindOutputEnumDropped
 	}
 	return kindInputEnumDropped
+}
+
+// listedInOneForm reports values that the other side still lists in one of its
+// forms, beside other types.
+func (j *judge) listedInOneForm(d *ss.Delta) bool {
+	if d.HasOld == d.HasNew || slices.Equal(d.OldKinds, d.NewKinds) {
+		return false
+	}
+	listed, other := d.Before, j.new
+	if d.HasNew {
+		listed, other = d.After, j.old
+	}
+	fs := other.forms(d.Path)
+	return len(fs) > 1 && slices.ContainsFunc(fs, func(f form) bool {
+		return slices.ContainsFunc(f, func(s *document) bool {
+			e, c := s.get("enum"), s.get("const")
+			return e != nil && sameMembers(e.raw, listed) || c != nil && sameMembers(jsonx.Raw("["+string(c.raw)+"]"), listed)
+		})
+	})
 }
 
 // coerced reports whether the values that went and came are spelled alike.
