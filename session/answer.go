@@ -122,7 +122,7 @@ func (h *Handlers) run(ctx context.Context, method string, params json.RawMessag
 	switch {
 	case f == nil && method == spec.MethodPing:
 		return json.RawMessage(`{}`), nil
-	case f == nil && h.Other != nil && h.known(method) == false:
+	case f == nil && h.Other != nil && !h.known(method):
 		f = func(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
 			return h.Other(ctx, method, params)
 		}

@@ -148,7 +148,7 @@ func (n *negotiator) modernOnly(ctx context.Context) (*link, *Negotiated, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	limit := n.o.Timeouts.Start
+	limit := n.left()
 	if l.http() {
 		limit = n.o.Timeouts.Request
 	}
