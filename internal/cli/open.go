@@ -66,7 +66,7 @@ func (a *app) open(ctx context.Context, f *targetFlags, t *target, status *statu
 		if err != nil {
 			return nil, nil, err
 		}
-		return s, func() { closeSession(s) }, nil
+		return s, func() { closeSession(ctx, s) }, nil
 	}
 	b := *t.beside
 	b.Stderr = o.Stderr
@@ -74,9 +74,7 @@ func (a *app) open(ctx context.Context, f *targetFlags, t *target, status *statu
 	if err != nil {
 		return nil, nil, &transport.Error{Reason: transport.NotStarted, Target: strings.Join(b.Argv, " "), Err: err}
 	}
-	end := func() {
-		p.Stop(proc.Grace{})
-	}
+	end := func() { p.Stop(proc.Grace{Hurry: ctx.Done()}) }
 	quiet := make(chan struct{})
 	go func() { // its stdout is not the protocol's: it must be read, and is not kept
 		defer close(quiet)
@@ -88,16 +86,20 @@ func (a *app) open(ctx context.Context, f *targetFlags, t *target, status *statu
 		<-quiet
 		return nil, nil, err
 	}
-	return s, func() { closeSession(s); end(); <-quiet }, nil
+	return s, func() { closeSession(ctx, s); end(); <-quiet }, nil
 }
 
 // closeTime bounds the patient end of a session.
 const closeTime = 5 * time.Second
 
-func closeSession(s *session.Session) {
-	// The run's context may be over already: ending gets time of its own.
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
+// closeSession ends a session: patiently, or at once where the run was
+// interrupted or has used up its time.
+func closeSession(ctx context.Context, s *session.Session) {
+	if ctx.Err() == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, closeTime)
+		defer cancel()
+	}
 	_ = s.Close(ctx) // nothing that a report could use
 }
 
