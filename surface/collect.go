@@ -220,7 +220,11 @@ func noteOf(a session.Anomaly) string {
 		n = fmt.Sprintf("%s (%d times)", n, a.Count)
 	}
 	if a.Kind == session.Noise && a.Frame != nil {
-		n = fmt.Sprintf("%d lines on stdout are not JSON-RPC; the first is: %s", a.Count, text.Clip(text.Line(string(a.Frame.Raw)), 160))
+		n = "1 line on stdout is not JSON-RPC: "
+		if a.Count > 1 {
+			n = fmt.Sprintf("%d lines on stdout are not JSON-RPC; the first is: ", a.Count)
+		}
+		n += text.Clip(text.Line(string(a.Frame.Raw)), 160)
 	}
 	return n
 }

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcprove/mcprove/internal/text"
 	"github.com/mcprove/mcprove/surface"
 )
 
@@ -138,6 +139,7 @@ func runReal(t *testing.T, environ []string, args ...string) (code int, stdout, 
 func TestRealServersKeepTheirOwnContracts(t *testing.T) {
 	dir := realDir(t)
 	var rows []census
+	var quotes []string // what servers did against the protocol, in their words
 	for _, s := range realServers(t) {
 		scratch := filepath.Join(t.TempDir(), s.Name)
 		if err := os.MkdirAll(filepath.Join(scratch, "data"), 0o755); err != nil {
@@ -150,9 +152,22 @@ func TestRealServersKeepTheirOwnContracts(t *testing.T) {
 		}
 		t.Run(s.Name+"/stdio", func(t *testing.T) {
 			target := append([]string{"--"}, s.argv(dir, s.Start, scratch)...)
-			rows = append(rows, keepsItsContract(t, s.Name, "stdio", environ, flags, target))
+			row, notes := keepsItsContract(t, s.Name, "stdio", environ, flags, target)
+			rows, quotes = append(rows, row), append(quotes, notes...)
 		})
-		if s.HTTP == nil || s.HTTP.Initialize != 200 {
+		if s.HTTP == nil {
+			continue
+		}
+		if s.HTTP.Initialize != 200 {
+			t.Run(s.Name+"/http", func(t *testing.T) {
+				argv, url, env := s.httpArgs(t, dir, scratch)
+				code, out, errs := runReal(t, environ, slices.Concat([]string{"show"}, flags, env, []string{url, "--"}, argv)...)
+				if code != exitUnreachable {
+					t.Errorf("its HTTP form is known to fail, and show exits %d:\n%s%s", code, out, errs)
+				}
+				first, _, _ := strings.Cut(errs, "\n")
+				quotes = append(quotes, fmt.Sprintf("%s over http: %s", s.Name, strings.ReplaceAll(strings.TrimPrefix(first, "mcprove: "), url, "URL")))
+			})
 			continue
 		}
 		t.Run(s.Name+"/http", func(t *testing.T) {
@@ -161,10 +176,11 @@ func TestRealServersKeepTheirOwnContracts(t *testing.T) {
 				env = append(env, "--header", "Authorization: Bearer tok")
 			}
 			target := append([]string{url, "--"}, argv...)
-			rows = append(rows, keepsItsContract(t, s.Name, "http", environ, append(slices.Clone(flags), env...), target))
+			row, notes := keepsItsContract(t, s.Name, "http", environ, append(slices.Clone(flags), env...), target)
+			rows, quotes = append(rows, row), append(quotes, notes...)
 		})
 	}
-	compareCensus(t, rows)
+	compareCensus(t, rows, quotes)
 }
 
 func sortedNames(m map[string]string) []string {
@@ -176,10 +192,11 @@ func sortedNames(m map[string]string) []string {
 	return out
 }
 
-func keepsItsContract(t *testing.T, name, transport string, environ, flags, target []string) census {
+func keepsItsContract(t *testing.T, name, transport string, environ, flags, target []string) (census, []string) {
 	t.Helper()
 	folder := t.TempDir()
 	var files [2][]byte
+	var notes []string
 	for i := range files {
 		path := filepath.Join(folder, fmt.Sprintf("%d.json", i))
 		args := slices.Concat([]string{"contract", "snapshot", "-f", path}, flags, target)
@@ -189,6 +206,11 @@ func keepsItsContract(t *testing.T, name, transport string, environ, flags, targ
 		}
 		if i == 0 {
 			t.Logf("%s%s", out, errs)
+			for line := range strings.Lines(errs) {
+				if n, ok := strings.CutPrefix(line, "note: "); ok {
+					notes = append(notes, fmt.Sprintf("%s over %s: %s", name, transport, strings.TrimSpace(n)))
+				}
+			}
 		}
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -207,7 +229,7 @@ func keepsItsContract(t *testing.T, name, transport string, environ, flags, targ
 	if err != nil {
 		t.Fatal(err)
 	}
-	return census{name, transport, strings.Join(s.Revisions, " "), len(s.Items(surface.Tools)), len(files[0]), s.Digest()}
+	return census{name, transport, strings.Join(s.Revisions, " "), len(s.Items(surface.Tools)), len(files[0]), s.Digest()}, notes
 }
 
 func firstDifference(a, b []byte) string {
@@ -224,7 +246,7 @@ const censusFile = "../../docs/census-contract.md"
 
 // compareCensus holds the table in the documentation against this run; only
 // the date may differ.
-func compareCensus(t *testing.T, rows []census) {
+func compareCensus(t *testing.T, rows []census, quotes []string) {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("# Census: contracts of real servers\n\n" +
@@ -236,7 +258,10 @@ func compareCensus(t *testing.T, rows []census) {
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | `%s` | %s |\n", r.server, r.transport, r.revision, r.tools, r.bytes, r.digest[:16], day)
 	}
-	b.WriteString("\n" + ownFailures)
+	b.WriteString("\n## What servers did against the protocol\n\n")
+	for _, q := range quotes {
+		b.WriteString("- " + text.Markdown(text.Clip(q, 120)) + "\n")
+	}
 	if *update {
 		if err := os.WriteFile(censusFile, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
@@ -252,6 +277,3 @@ func compareCensus(t *testing.T, rows []census) {
 		t.Errorf("docs/census-contract.md is out of date (run with -update, and read the difference):\n%s", firstDifference([]byte(x), []byte(y)))
 	}
 }
-
-// ownFailures quotes what servers could not do themselves.
-const ownFailures = ""
