@@ -25,6 +25,7 @@ type field struct {
 	direct    bool      // the type is written at the place, not behind a reference
 	described bool      // so is the description
 	values    bool      // an enum or const narrows it
+	numbers   []string  // the spellings in enum that are numbers
 	ref       string    // a reference that leads nowhere
 	forms     [][]field // the fields of each of several forms
 	schema    any       // the place itself

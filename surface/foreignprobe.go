@@ -27,25 +27,28 @@ var errManyFields = errors.New("too many fields")
 type prober struct {
 	root   map[string]any
 	nested bool            // format 2: follows references and descends
-	knows  map[string]bool // names below which the record has fields
+	knows  map[string]bool // names below which the record has more fields
 	n      int
 }
 
-// newProber returns a prober for a schema, and what the record has of it.
-func newProber(root map[string]any, nested bool, recorded []field) *prober {
-	p := &prober{root: root, nested: nested, knows: map[string]bool{}}
-	if len(recorded) > 0 {
-		p.knows[""] = true
-	}
-	for _, f := range recorded {
+// newProber returns a prober for a schema that goes on where gone fields were.
+func newProber(root map[string]any, nested bool, gone []field) *prober {
+	return &prober{root: root, nested: nested, knows: parents(gone)}
+}
+
+// parents are the names below which there are fields; the root's is empty.
+func parents(fs []field) map[string]bool {
+	out := map[string]bool{}
+	for _, f := range fs {
+		out[""] = true
 		for i := range len(f.name) {
 			if f.name[i] == '.' {
-				p.knows[f.name[:i]] = true
-				p.knows[strings.TrimSuffix(f.name[:i], "[]")] = true
+				out[f.name[:i]] = true
+				out[strings.TrimSuffix(f.name[:i], "[]")] = true
 			}
 		}
 	}
-	return p
+	return out
 }
 
 // fields lists the fields of the schema; forms is set instead where the root
@@ -84,7 +87,7 @@ func (p *prober) flat(properties map[string]any, required map[string]bool) ([]fi
 			types: typesOf(declared, nil), direct: declared["type"] != nil, schema: properties[name],
 		}
 		f.described = f.description != ""
-		f.enum = spelledList(declared["enum"])
+		f.enum, f.numbers = spelledList(declared["enum"]), spelledNumbers(declared["enum"])
 		f.values = declared["enum"] != nil || declared["const"] != nil
 		out = append(out, f)
 	}
@@ -240,7 +243,7 @@ func (p *prober) collect(s *shape, prefix string, depth int) ([]field, error) {
 		if !truthy(enum) {
 			enum = inner["enum"]
 		}
-		f.enum = spelledList(enum)
+		f.enum, f.numbers = spelledList(enum), spelledNumbers(enum)
 		f.values = f.enum != nil || declared["const"] != nil || inner["const"] != nil
 		if !ok {
 			if ref, is := declared["$ref"].(string); is {

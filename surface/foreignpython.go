@@ -144,15 +144,35 @@ func pyQuoted(s string) string {
 	return b.String()
 }
 
-// respelled replaces the spelling of an object or array by the one that the
-// record has of it, whose members stand in the order of the server's text.
-func respelled(live, recorded []string) []string {
+// spelledNumbers spells the numbers among the values of an enum.
+func spelledNumbers(v any) []string {
+	list, _ := v.([]any)
+	var out []string
+	for _, e := range list {
+		if n, ok := e.(number); ok {
+			out = append(out, pyStr(n))
+		}
+	}
+	return out
+}
+
+// respelled replaces spellings by those that the record has of the same value.
+// A canonical text has lost how a number was written (1.0), and in what order
+// an object's members stood.
+func respelled(live, numbers, recorded []string) []string {
 	var out []string
 	for _, s := range live {
-		if (strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[")) && !slices.Contains(recorded, s) {
-			if i := slices.IndexFunc(recorded, func(r string) bool { return shuffled(r) == shuffled(s) }); i >= 0 {
-				s = recorded[i]
-			}
+		same := func(string) bool { return false }
+		switch {
+		case slices.Contains(recorded, s):
+		case strings.HasPrefix(s, "{"), strings.HasPrefix(s, "["):
+			same = func(r string) bool { return shuffled(r) == shuffled(s) }
+		case slices.Contains(numbers, s):
+			n, _ := numberOf(s)
+			same = func(r string) bool { m, ok := numberOf(r); return ok && m == n }
+		}
+		if i := slices.IndexFunc(recorded, same); i >= 0 {
+			s = recorded[i]
 		}
 		out = append(out, s)
 	}

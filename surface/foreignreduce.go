@@ -97,8 +97,12 @@ func (t *recordedTool) fields(in bool) []field {
 // fields where they were recorded too, in a later format.
 func (m *mcpContract) schema(raw any, recorded, own []field, isRecord bool) map[string]any {
 	root, _ := raw.(map[string]any)
-	p := newProber(root, m.format > 1, recorded)
+	p := newProber(root, m.format > 1, nil)
 	fs, forms, err := p.fields()
+	if gone := missing(recorded, fs); err == nil && len(gone) > 0 && !isRecord {
+		p = newProber(root, m.format > 1, gone)
+		fs, forms, err = p.fields()
+	}
 	if err != nil {
 		return objectSchema(slices.Clone(recorded)) // beyond any bound: not compared
 	}
@@ -107,13 +111,13 @@ func (m *mcpContract) schema(raw any, recorded, own []field, isRecord bool) map[
 			fs = nil // format 1 does not read a root behind a reference or allOf
 		}
 	}
-	by := map[string]*field{}
+	by, under := map[string]*field{}, parents(recorded)
 	for i := range recorded {
 		by[recorded[i].name] = &recorded[i]
 	}
 	for i := range fs {
 		if rec := by[fs[i].name]; rec != nil {
-			m.judgeable(&fs[i], rec, p)
+			m.judgeable(&fs[i], rec, under[rec.name], p)
 		}
 	}
 	out := objectSchema(fs)
@@ -121,6 +125,15 @@ func (m *mcpContract) schema(raw any, recorded, own []field, isRecord bool) map[
 		out["anyOf"] = formSchemas(forms)
 	}
 	return out
+}
+
+// missing is the recorded fields that are not among fs.
+func missing(recorded, fs []field) []field {
+	names := map[string]bool{}
+	for _, f := range fs {
+		names[f.name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(recorded), func(f field) bool { return names[f.name] })
 }
 
 // topLevel is what format 1 has of fields that format 2 recorded.
@@ -141,15 +154,15 @@ func topLevel(fs []field) []field {
 // judgeable settles what of a field may be compared with what the file has of
 // it. Facts that are equal as the recorder sees them stay equal. Where they
 // differ, the place was written differently, which need not mean that it
-// accepts anything else.
-func (m *mcpContract) judgeable(f *field, rec *field, p *prober) {
-	f.enum = respelled(f.enum, rec.enum)
+// accepts anything else. hasFields tells that the file has fields below.
+func (m *mcpContract) judgeable(f *field, rec *field, hasFields bool, p *prober) {
+	f.enum = respelled(f.enum, f.numbers, rec.enum)
 	switch {
 	case slices.Equal(f.types, rec.types):
 	case unknownType(rec.types):
 		// The file does not know the type. Only a type that is written where
 		// nothing but an open place can have been counts as new.
-		if m.format == 1 || len(rec.types) > 0 || !f.direct || f.values || p.knows[f.name] {
+		if m.format == 1 || len(rec.types) > 0 || !f.direct || f.values || hasFields {
 			f.types = nil
 			if rec.enum == nil {
 				f.enum = nil
@@ -163,7 +176,7 @@ func (m *mcpContract) judgeable(f *field, rec *field, p *prober) {
 		}
 	}
 	if rec.enum != nil && f.enum == nil {
-		f.enum = respelled(valuesOf(p.root, f.schema, 0), rec.enum)
+		f.enum = respelled(valuesOf(p.root, f.schema, 0), nil, rec.enum)
 		slices.SortStableFunc(f.enum, func(a, b string) int {
 			return cmp.Compare(place(rec.enum, a), place(rec.enum, b))
 		})
