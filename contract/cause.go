@@ -20,7 +20,7 @@ func (j *judge) oneCause() {
 }
 
 func (j *judge) drop(gone func(*Change) bool) {
-	j.changes = slices.DeleteFunc(slices.Clone(j.changes), func(ch Change) bool { return gone(&ch) })
+	j.changes = slices.DeleteFunc(j.changes, func(ch Change) bool { return gone(&ch) })
 }
 
 // faultFirst leaves out what cannot be decided because the schema is, or was,
@@ -137,10 +137,15 @@ func (j *judge) twice() {
 // coarser drops what is said of a value as a whole, where the same is said of
 // the branch that it comes from.
 func (j *judge) coarser() {
+	type said struct{ id, path string }
+	alike := map[said][]Change{}
+	for _, ch := range j.changes {
+		k := said{ch.ID, ch.Path}
+		alike[k] = append(alike[k], ch)
+	}
 	j.drop(func(ch *Change) bool {
-		return slices.ContainsFunc(j.changes, func(o Change) bool {
-			return o.ID == ch.ID && o.Path == ch.Path && o.Class == ch.Class && strings.HasPrefix(o.Pointer, ch.Pointer+"/") &&
-				(o.Certainty == Proven || ch.Certainty != Proven)
+		return slices.ContainsFunc(alike[said{ch.ID, ch.Path}], func(o Change) bool {
+			return o.Class == ch.Class && strings.HasPrefix(o.Pointer, ch.Pointer+"/") && (o.Certainty == Proven || ch.Certainty != Proven)
 		})
 	})
 }

@@ -3,6 +3,7 @@
 package contract
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -35,6 +36,9 @@ var (
 
 // headers compares the x-mcp-header annotations of a tool's arguments.
 func (c *comparer) headers(a at, old, new jsonx.Raw) {
+	if word := []byte(headerKeyword); !bytes.Contains(old, word) && !bytes.Contains(new, word) {
+		return
+	}
 	was, err := spec.ParseParamHeaders(old)
 	is, err2 := spec.ParseParamHeaders(new)
 	if err != nil || err2 != nil {

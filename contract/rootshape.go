@@ -18,26 +18,20 @@ var rootCombinators = []string{"oneOf", "anyOf", "allOf", "not", "if"}
 // rootShape reports what clients refuse at the root of the arguments, whatever
 // values the schema accepts.
 func (c *comparer) rootShape(a at, old, new jsonx.Raw) {
-	member := func(raw jsonx.Raw, name string) jsonx.Raw { return lookup(raw, jsonx.Push("", name)) }
-	if was, is := member(old, "type"), member(new, "type"); string(was) == `"object"` && string(is) != `"object"` {
-		c.add(kindRootNotObject, a.member("type"), values(was, is))
+	was, is := newDocument(old), newDocument(new)
+	if was.get("type").is(`"object"`) && !is.get("type").is(`"object"`) {
+		c.add(kindRootNotObject, a.member("type"), values(was.get("type").value(), is.get("type").value()))
 	}
 	for _, k := range rootCombinators {
-		if member(old, k) == nil && member(new, k) != nil && !hasAny(old, rootCombinators) {
-			c.add(kindRootComposition, a.member(k), values(nil, member(new, k)), message(k+" at the root of the arguments"))
+		if was.get(k) != nil {
+			break // those who refuse it refused it before
+		}
+		if v := is.get(k); v != nil {
+			c.add(kindRootComposition, a.member(k), values(nil, v.raw), message(k+" at the root of the arguments"))
 			break
 		}
 	}
 	c.instructions(a, old, new)
-}
-
-func hasAny(raw jsonx.Raw, names []string) bool {
-	for _, n := range names {
-		if lookup(raw, jsonx.Push("", n)) != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // instruction matches names and values that talk to a model.
@@ -49,46 +43,44 @@ var instruction = regexp.MustCompile(`(?i)\b(ignore|disregard|forget) (all|any|p
 // wordMarks are what names have in place of blanks.
 var wordMarks = strings.NewReplacer("_", " ", "-", " ")
 
-// instructions reports strings of the new schema, other than descriptions,
-// that read like an instruction and were not there before.
+func instructs(s string) bool { return instruction.MatchString(squash(wordMarks.Replace(s))) }
+
+// instructions reports names and values of the new schema that read like an
+// instruction and were not there before. Descriptions are compared elsewhere.
 func (c *comparer) instructions(a at, old, new jsonx.Raw) {
 	had := map[string]bool{}
-	visitNames(old, "", func(_, s string) { had[s] = true })
-	visitNames(new, "", func(pointer, s string) {
-		if !had[s] && instruction.MatchString(wordMarks.Replace(s)) {
-			had[s] = true
-			p := a
-			p.Pointer += pointer
-			c.add(kindPropertyInstruction, p, values(nil, str(s)),
-				message("a new name or value reads like an instruction: "+text.Line(text.Clip(s, 120))))
+	eachWord(old, func(raw string, _ jsonx.Token) { had[raw] = true })
+	eachWord(new, func(raw string, t jsonx.Token) {
+		s, _ := jsonx.Text([]byte(raw))
+		if had[raw] || !instructs(s) {
+			return
 		}
+		had[raw] = true
+		p := a
+		p.Pointer += t.Pointer()
+		c.add(kindPropertyInstruction, p, values(nil, str(s)),
+			message("a new name or value reads like an instruction: "+text.Line(text.Clip(s, 120))))
 	})
 }
 
-// visitNames visits property names, enum values, constants, defaults and
-// examples at any depth.
-func visitNames(v jsonx.Raw, pointer string, visit func(pointer, s string)) {
-	switch jsonx.KindOf(v) {
-	case jsonx.Object:
-		ms, _ := jsonx.Members(v, jsonx.Strict)
-		for _, m := range ms {
-			p := jsonx.Push(pointer, m.Name)
-			visit(p, m.Name)
-			if t, ok := jsonx.Text(m.Value); ok && (m.Name == "const" || m.Name == "default") {
-				visit(p, t)
-			}
-			visitNames(m.Value, p, visit)
+// described are the keywords whose strings are texts or no words at all.
+var described = map[string]bool{
+	`"description"`: true, `"title"`: true, `"$comment"`: true, `"type"`: true, `"$ref"`: true, `"format"`: true, `"pattern"`: true,
+}
+
+// eachWord visits the names and the other strings of a schema, at any depth.
+func eachWord(raw jsonx.Raw, visit func(raw string, t jsonx.Token)) {
+	name := ""
+	_ = jsonx.Walk(raw, func(t jsonx.Token) error {
+		switch {
+		case t.Name:
+			name = string(t.Raw)
+			visit(name, t)
+		case t.Kind == jsonx.String && !described[name]:
+			visit(string(t.Raw), t)
 		}
-	case jsonx.Array:
-		es, _ := jsonx.Elements(v, jsonx.Strict)
-		for i, e := range es {
-			p := jsonx.Push(pointer, string(number(i)))
-			if t, ok := jsonx.Text(e); ok {
-				visit(p, t)
-			}
-			visitNames(e, p, visit)
-		}
-	}
+		return nil
+	})
 }
 
 // wrapped reports an output that moved into, or out of, {"result": ...}, as

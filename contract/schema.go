@@ -33,10 +33,14 @@ func (c *comparer) inputSchema(a at, old, new *surface.Item) {
 	}
 	a = a.member("inputSchema")
 	switch {
+	case jsonx.KindOf(b) != jsonx.Object && jsonx.KindOf(n) != jsonx.Object:
+		c.add(kindToolMember, a, values(b, n), message("inputSchema changed; it is no object, as before"))
+		return
 	case n == nil || jsonx.KindOf(n) != jsonx.Object:
 		c.add(kindRootNotObject, a, values(b, n), message("inputSchema is not an object any more"))
 		return
 	case b == nil || jsonx.KindOf(b) != jsonx.Object:
+		c.add(kindSchemaRepaired, a, values(b, n), message("inputSchema is an object now"))
 		return // it was no schema that a caller could follow
 	}
 	c.rootShape(a, b, n)

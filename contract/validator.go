@@ -56,11 +56,43 @@ func compilePattern(s string) (jsonschema.Regexp, error) {
 	return ecmaPattern{re}, nil
 }
 
+// maxCompiled bounds the brackets inside each other of a schema that is
+// compiled: the validator's time grows with the third power of them, and is a
+// tenth of a second here.
+const maxCompiled = 400
+
+var errTooDeep = fmt.Errorf("the schema has more than %d levels", maxCompiled)
+
+// nestedBeyond reports a JSON text with more brackets inside each other.
+func nestedBeyond(raw []byte, most int) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > most {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
 func (v *validator) compile() error {
 	if v.done {
 		return v.err
 	}
 	v.done = true
+	if nestedBeyond(v.raw, maxCompiled) {
+		v.err = errTooDeep
+		return v.err
+	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(v.raw))
 	if err != nil {
 		v.err = fmt.Errorf("read schema: %w", err)
