@@ -197,11 +197,25 @@ func (f *finding) places(limit int) string {
 	if f.more() == 0 {
 		return ""
 	}
-	var names []string
-	for _, w := range f.Also[:min(limit, len(f.Also))] {
-		names = append(names, text.Clip(label(w), 80))
+	// The same place of other things needs only their names.
+	alike := f.Where.Name != ""
+	for _, w := range f.Also {
+		alike = alike && w.Path == f.Where.Path && w.Name != "" && w.Name != f.Where.Name
 	}
 	s := fmt.Sprintf("also at %d more %s", f.more(), pick(f.more(), "place", "places"))
+	if alike {
+		s = fmt.Sprintf("also in %d more", f.more())
+		if f.Where.Kind != "" {
+			s = fmt.Sprintf("also in %d more %s", f.more(), pick(f.more(), f.Where.Kind, f.Where.Kind+"s"))
+		}
+	}
+	var names []string
+	for _, w := range f.Also[:min(limit, len(f.Also))] {
+		if alike {
+			w = rule.Where{Name: w.Name}
+		}
+		names = append(names, text.Clip(label(w), 80))
+	}
 	if len(names) == 0 {
 		return s
 	}

@@ -4,6 +4,7 @@ package schemaset
 
 import (
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"sync"
 	"testing"
@@ -228,9 +229,12 @@ func checkOne(t testing.TB) func(i int, a, b []byte, ops []string, y *tally) {
 }
 
 func TestMutatedPairs(t *testing.T) {
-	n := 100_000
-	if testing.Short() {
+	n := 20_000
+	switch {
+	case testing.Short():
 		n = 5_000
+	case os.Getenv("MCPROVE_SHARED") != "": // the whole of it, real schemas among the seeds
+		n = 100_000
 	}
 	p := newPairSource(t, false)
 	before := SelfCheckFailures()
