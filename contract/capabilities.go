@@ -66,6 +66,16 @@ func (r capabilityRule) matches(path []string) bool {
 	return slices.EqualFunc(r.path, path, func(want, got string) bool { return want == "*" || want == got })
 }
 
+// named adds the name of a capability to the message, where the kind is not of
+// one capability only.
+func (r capabilityRule) named(k *kind, name string) func(*Change) {
+	return func(ch *Change) {
+		if k == kindCapabilityAdded || r.path[len(r.path)-1] == "*" {
+			ch.Message = fmt.Sprintf("%s: %s", k.Title, text.Line(name))
+		}
+	}
+}
+
 // capabilities compares what the server declares that it can do.
 func (c *comparer) capabilities(a at) {
 	b, n := capabilityTree(c.old.Capabilities), capabilityTree(c.new.Capabilities)
@@ -146,9 +156,9 @@ func (c *comparer) capabilityLevel(a at, path []string, old, new map[string]*cap
 		case i < 0 || r.removed == nil: // no rule of its own: its members decide
 			c.capabilityLevel(p, here, childrenOf(b), childrenOf(n))
 		case b == nil:
-			c.add(r.added, p, values(nil, n.raw), message(fmt.Sprintf("%s: %s", r.added.Title, text.Line(name))))
+			c.add(r.added, p, values(nil, n.raw), r.named(r.added, name))
 		case n == nil:
-			c.add(r.removed, p, values(b.raw, nil), message(fmt.Sprintf("%s: %s", r.removed.Title, text.Line(name))))
+			c.add(r.removed, p, values(b.raw, nil), r.named(r.removed, name))
 		case string(b.raw) == string(n.raw):
 		case deeper(here) && b.children != nil && n.children != nil:
 			c.capabilityLevel(p, here, b.children, n.children)

@@ -159,6 +159,8 @@ func (j *judge) typeKind(d *ss.Delta) *kind {
 		return pair{kindOutputTypeNarrowed, kindOutputTypeWidened}.of(j.dir, d.Change)
 	}
 	switch {
+	case len(d.Path) == 0 && d.NewUntyped:
+		return nil // reported for the root, which must be an object
 	case d.OldUntyped:
 		return kindInputTypeAdded
 	case d.NewUntyped:

@@ -112,6 +112,7 @@ func (c *comparer) headerFaults(a at, old, new []spec.ParamHeaderFault) {
 		}
 		place := a
 		place.Pointer += f.Pointer
+		place.Path = pathOf(a.Path, f.Pointer)
 		c.add(k, place, values(nil, jsonx.Raw(jsonx.Quote(f.Value))), message(k.Title+": "+text.Line(f.Detail)))
 		k = kindHeaderInvalid
 	}

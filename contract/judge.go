@@ -3,9 +3,7 @@
 package contract
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	ss "github.com/mcprove/mcprove/internal/schemaset"
@@ -124,9 +122,7 @@ func (j *judge) delta(d *ss.Delta) {
 	ch.Class = cl
 	ch.Before, ch.After = d.Before, d.After
 	ch.Message = j.say(k, d)
-	if j.unreal[d] && cl < Breaking && j.harmful(d.Change) {
-		ch.Why = kindArgumentAddedNarrows.Why
-	}
+	ch.Why = j.why(k, d, cl)
 	for _, p := range d.Also {
 		at := p.NewPtr
 		if gone {
@@ -163,48 +159,6 @@ func undecidedReason(results ...ss.Result) string {
 
 func isText(f ss.Facet) bool {
 	return f == ss.FacetDescription || f == ss.FacetTitle || f == ss.FacetComment
-}
-
-// say is the kind's title with what a reader wants to see at once.
-func (j *judge) say(k *kind, d *ss.Delta) string {
-	m := k.Title
-	name := func(n string) string { return text.Line(text.Clip(n, 80)) }
-	switch {
-	case len(d.Removed) > 0 && len(d.Added) > 0:
-		m += fmt.Sprintf(": %s gone, %s new", list(d.Removed), list(d.Added))
-	case len(d.Removed) > 0:
-		m += ": " + list(d.Removed)
-	case len(d.Added) > 0:
-		m += ": " + list(d.Added)
-	case d.Facet == ss.FacetVendor || d.Facet == ss.FacetValueText || d.Facet == ss.FacetRequired && d.Undeclared:
-		m += ": " + name(d.Name)
-	}
-	switch {
-	case d.RenamedTo != "":
-		m += "; looks renamed to " + name(d.RenamedTo)
-	case d.RenamedFrom != "":
-		m += "; looks renamed from " + name(d.RenamedFrom)
-	case len(d.MovedTo) > 0:
-		m += "; it is at " + name(d.MovedTo.String()) + " now"
-	}
-	return m
-}
-
-// list names up to five values.
-func list(vs []jsonx.Raw) string {
-	const most = 5
-	var b strings.Builder
-	for i, v := range vs {
-		if i == most {
-			fmt.Fprintf(&b, " and %d more", len(vs)-most)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(text.Line(text.Clip(string(v), 60)))
-	}
-	return b.String()
 }
 
 // root reports what no facet explains.

@@ -50,7 +50,8 @@ func (c Certainty) String() string { return certaintyNames[c] }
 // kind is one kind of change: its text and its default class.
 type kind struct {
 	rule.Info
-	class Class
+	class    Class
+	directed bool // the class follows from the direction
 }
 
 // kinds holds every kind of change by id. Each is defined in one place, beside
@@ -65,7 +66,9 @@ func define(id string, class Class, title, why, fix string) *kind {
 // directed registers a kind whose class follows from its direction: it is
 // breaking where a caller's value may be refused, or a reader's value is new.
 func directed(id, title, why, fix string) *kind {
-	return register(id, Breaking, "breaking where it narrows an input or widens an output, else additive", title, why, fix)
+	k := register(id, Breaking, "breaking where it narrows an input or widens an output, else additive", title, why, fix)
+	k.directed = true
+	return k
 }
 
 func register(id string, class Class, level, title, why, fix string) *kind {

@@ -202,8 +202,12 @@ func (j *judge) formsChanged(d *ss.Delta) *kind {
 			object = object[:i]
 		}
 	}
-	if object == pointer && d.Facet == ss.FacetProperty {
+	switch {
+	case object != pointer:
+	case d.Facet == ss.FacetProperty:
 		object = parent(parent(pointer))
+	default:
+		object = parent(pointer)
 	}
 	p := Place{Pointer: object, Path: d.Path[:len(d.Path)-1].String()}
 	k := j.setChange(d)

@@ -36,7 +36,7 @@ func (j *judge) problems(old, new []ss.Problem) {
 	report := func(k *kind, p ss.Problem) {
 		ch := j.change(k, Place{Pointer: p.Pointer})
 		ch.Before, ch.After = j.old.at(p.Pointer).value(), j.new.at(p.Pointer).value()
-		if p.Detail != "" {
+		if p.Detail != "" && k != kindRequiredShape {
 			ch.Message = k.Title + ": " + text.Line(text.Clip(p.Detail, 200))
 		}
 		j.changes = append(j.changes, ch)

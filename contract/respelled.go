@@ -182,14 +182,14 @@ func firstRespelling(old, new jsonx.Raw, pointer string) (k *kind, at string, be
 			return k, at, b, a
 		}
 	}
-	return kindRespelled, pointer, old, new
+	return nil, "", nil, nil // what differs is judged by itself
 }
 
-// definitionWords hold what other parts refer to, documentWords speak of the
-// document as a whole.
+// definitionWords hold what other parts refer to; documentWords are judged by
+// themselves.
 var (
 	definitionWords = []string{"$defs", "definitions"}
-	documentWords   = []string{"$schema", "$id", "$anchor"}
+	documentWords   = []string{"$schema", "$id", "$anchor", headerKeyword}
 )
 
 func definitionRank(name string) int {

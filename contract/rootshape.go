@@ -57,6 +57,7 @@ func (c *comparer) instructions(a at, old, new jsonx.Raw) {
 		}
 		had[raw] = true
 		p := a
+		p.Path = pathOf(a.Path, t.Pointer())
 		p.Pointer += t.Pointer()
 		c.add(kindPropertyInstruction, p, values(nil, str(s)),
 			message("a new name or value reads like an instruction: "+text.Line(text.Clip(s, 120))))
@@ -104,7 +105,11 @@ func (c *comparer) wrapped(a at, old, new jsonx.Raw) bool {
 	if !equal(inner(new), old) && !equal(inner(old), new) {
 		return false
 	}
-	c.add(kindOutputWrapped, a, values(old, new), func(ch *Change) {
+	said := `the result was wrapped into {"result": ...}`
+	if inner(old) != nil && !equal(inner(new), old) {
+		said = `the result was taken out of {"result": ...}`
+	}
+	c.add(kindOutputWrapped, a, values(old, new), message(said), func(ch *Change) {
 		ch.Output = true
 		s, _ := ss.Parse(new, ss.ParseOptions{})
 		v := ss.Generate(s, c.opt.Budget)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/text"
 	"github.com/mcprove/mcprove/surface"
 )
 
@@ -121,7 +122,8 @@ func (c *comparer) revisions(a at) {
 			return
 		}
 	}
-	c.add(kindRevisionAdded, a, set)
+	added := slices.DeleteFunc(slices.Clone(n), func(r string) bool { return slices.Contains(b, r) })
+	c.add(kindRevisionAdded, a, set, message(kindRevisionAdded.Title+": "+text.Line(strings.Join(added, ", "))))
 }
 
 // handshakeCovers reports whether a legacy revision may still be served though

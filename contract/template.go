@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcprove/mcprove/internal/text"
 	"github.com/mcprove/mcprove/surface"
 )
 
@@ -187,15 +188,14 @@ func (c *comparer) reshaped(old, new match) {
 	a := at{"template", Place{Name: new.name, Pointer: "/uriTemplate", Path: "uriTemplate"}}
 	set := values(str(old.name), str(new.name))
 	was, is := variables(x), variables(y)
-	var removed, added, required []string
-	operator := false
+	var removed, added, required, operator []string
 	for n, e := range was {
 		f, ok := is[n]
 		switch {
 		case !ok:
 			removed = append(removed, n)
 		case e.operator != f.operator && !(e.optional() && f.optional()):
-			operator = true
+			operator = append(operator, n)
 		}
 	}
 	for n, e := range is {
@@ -206,17 +206,23 @@ func (c *comparer) reshaped(old, new match) {
 			}
 		}
 	}
+	report := func(k *kind, names []string) {
+		slices.Sort(names)
+		c.add(k, a, set, message(k.Title+": "+text.Line(strings.Join(names, ", "))))
+	}
 	switch {
 	case len(removed) > 0 && len(removed) == len(added) && x.skeleton() == y.skeleton():
-		c.add(kindTemplateRenamed, a, set)
+		slices.Sort(added)
+		slices.Sort(removed)
+		report(kindTemplateRenamed, []string{strings.Join(removed, ", ") + " before, " + strings.Join(added, ", ") + " now"})
 	case len(removed) > 0:
-		c.add(kindTemplateVariableRemoved, a, set)
+		report(kindTemplateVariableRemoved, removed)
 	case len(required) > 0:
-		c.add(kindTemplateRequired, a, set)
-	case operator:
-		c.add(kindTemplateOperator, a, set)
+		report(kindTemplateRequired, required)
+	case len(operator) > 0:
+		report(kindTemplateOperator, operator)
 	case len(added) > 0:
-		c.add(kindTemplateOptional, a, set)
+		report(kindTemplateOptional, added)
 	default:
 		c.add(kindTemplateReordered, a, set)
 	}
