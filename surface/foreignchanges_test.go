@@ -275,6 +275,11 @@ func TestOtherWordsAreNoChange(t *testing.T) {
 		{"a reference is an encoded pointer", []string{args + "/filters", `{"$ref":"#/%24defs/Filters"}`}},
 		{"a definition is in place", []string{args + "/tags", `{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"weight":{"type":"number"}},"required":["name"]}}`}},
 		{"a root is behind a reference", []string{"/tools/3/inputSchema", `{"type":"object","properties":{},"required":[]}`}},
+		{"a part of a root is wrapped", []string{"/tools/4/inputSchema/allOf/0", `{"allOf":[{"properties":{"x":{"type":"integer"}},"required":["x"]}]}`}},
+		{"a reference is wrapped twice", []string{args + "/tags/items", `{"allOf":[{"allOf":[{"$ref":"#/$defs/Tag"}]}]}`}},
+		{"a list is behind allOf", []string{args + "/tags", `{"allOf":[{"type":"array","items":{"$ref":"#/$defs/Tag"}}]}`}},
+		{"a loop is entered a step later", []string{"/tools/2/inputSchema/properties/node", `{"type":"object","properties":{"label":{"type":"string"},"child":{"$ref":"#/definitions/Node"},"children":{"type":"array","items":{"$ref":"#/definitions/Node"}}},"required":["label"]}`}},
+		{"a form of a union is wrapped", []string{args + "/either/anyOf/0", `{"allOf":[{"$ref":"#/$defs/Filters"}]}`}},
 		{"values changed places", []string{args + "/sort/enum", `["year","title","über"]`}},
 	} {
 		live := edited(t, tc.edits...)

@@ -179,6 +179,9 @@ func (p *prober) resolve(schema map[string]any, path string, seen []string) (map
 // object returns the one object that a schema describes, or all of them where
 // there are several and the value decides.
 func (p *prober) object(schema map[string]any, path string, seen []string) (*shape, []*shape) {
+	if p.knows[path] {
+		schema = documentOf(p.root).composed(schema, 0)
+	}
 	if s := shapeOf(schema, seen); s != nil {
 		return s, nil
 	}
@@ -191,6 +194,9 @@ func (p *prober) object(schema map[string]any, path string, seen []string) (*sha
 				continue
 			}
 			if at, on, ok := p.resolve(b, path, seen); ok {
+				if p.knows[path] {
+					at = documentOf(p.root).composed(at, 0)
+				}
 				if s := shapeOf(at, on); s != nil {
 					found = append(found, s)
 				}
@@ -267,6 +273,9 @@ func (p *prober) collect(s *shape, prefix string, depth int) ([]field, error) {
 // of a list.
 func (p *prober) below(f *field, inner map[string]any, seen []string, depth int) ([]field, error) {
 	suffix := "."
+	if p.knows[f.name] {
+		inner = documentOf(p.root).composed(inner, 0)
+	}
 	target, several := p.object(inner, f.name, seen)
 	if target == nil && several == nil {
 		items, ok := inner["items"].(map[string]any)

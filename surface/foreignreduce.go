@@ -74,7 +74,7 @@ func (m *mcpContract) tool(it Item, from *mcpContract) Item {
 		case len(rec.out) > 0:
 			// The fields are gone, and a schema is still there.
 			root, _ := decoded(raw).(map[string]any)
-			if at, ok := meaningOf(root, root, 0); ok && !at.all && !slices.Contains(at.types, "object") {
+			if at, ok := documentOf(root).meaningOf(root, 0); ok && !at.all && !slices.Contains(at.types, "object") {
 				schema["type"] = at.types
 			}
 			object["outputSchema"] = schema
@@ -112,6 +112,7 @@ func (m *mcpContract) schema(raw any, recorded, own []field, isRecord bool) map[
 		}
 	}
 	by, under := map[string]*field{}, parents(recorded)
+	fs = m.followed(fs, recorded, under, root)
 	for i := range recorded {
 		by[recorded[i].name] = &recorded[i]
 	}
@@ -134,6 +135,30 @@ func missing(recorded, fs []field) []field {
 		names[f.name] = true
 	}
 	return slices.DeleteFunc(slices.Clone(recorded), func(f field) bool { return names[f.name] })
+}
+
+// followed leaves out what lies below a place of which the file has no fields,
+// where a reference comes back to itself, or a union has several forms: how far
+// such a schema is recorded depends on its spelling, not on what it says.
+func (m *mcpContract) followed(fs, recorded []field, under map[string]bool, root map[string]any) []field {
+	has, blind := parents(fs), map[string]bool{}
+	known := map[string]bool{}
+	for _, f := range recorded {
+		known[f.name] = true
+	}
+	for _, f := range fs {
+		if known[f.name] && !under[f.name] && has[f.name] && (cyclic(root, f.schema) || severalForms(root, f.schema)) {
+			blind[f.name] = true
+		}
+	}
+	return slices.DeleteFunc(fs, func(f field) bool {
+		for name := range blind {
+			if strings.HasPrefix(f.name, name+".") || strings.HasPrefix(f.name, name+"[].") {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // topLevel is what format 1 has of fields that format 2 recorded.
@@ -169,14 +194,14 @@ func (m *mcpContract) judgeable(f *field, rec *field, hasFields bool, p *prober)
 			}
 		}
 	default:
-		if is, ok := meaningOf(p.root, f.schema, 0); ok {
+		if is, ok := documentOf(p.root).meaningOf(f.schema, 0); ok {
 			f.types = is.types
 		} else if f.ref == "" {
 			f.types = rec.types
 		}
 	}
 	if rec.enum != nil && f.enum == nil {
-		f.enum = respelled(valuesOf(p.root, f.schema, 0), nil, rec.enum)
+		f.enum = respelled(documentOf(p.root).valuesOf(f.schema, 0), nil, rec.enum)
 		slices.SortStableFunc(f.enum, func(a, b string) int {
 			return cmp.Compare(place(rec.enum, a), place(rec.enum, b))
 		})
@@ -185,7 +210,7 @@ func (m *mcpContract) judgeable(f *field, rec *field, hasFields bool, p *prober)
 	case f.description == rec.description:
 	case rec.description == "" && unknownType(rec.types) && !f.described:
 		f.description = "" // it stands behind what the recorder did not follow
-	case f.description == "" && describedAs(p.root, f.schema, rec.description, 0):
+	case f.description == "" && documentOf(p.root).describedAs(f.schema, rec.description, 0):
 		f.description = rec.description
 	}
 	if unknownType(rec.types) || f.ref != "" && unknownType(f.types) && len(rec.types) == 0 {
