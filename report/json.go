@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/text"
 	"github.com/mcprove/mcprove/rule"
 )
 
@@ -179,5 +180,5 @@ func finishJSON(raw []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode json: %w", err)
 	}
-	return append(armour(out), '\n'), nil
+	return append(text.JSON(out), '\n'), nil
 }

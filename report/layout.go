@@ -79,7 +79,7 @@ func (p *page) wrap(indent, hang int, s string) []string {
 		for word := range strings.FieldsSeq(paragraph) {
 			w := columns(word)
 			if used > 0 && used+1+w > room {
-				out = append(out, calm(b.String()))
+				out = append(out, text.Calm(b.String()))
 				b.Reset()
 				used, room = 0, p.width-indent-hang
 			}
@@ -91,7 +91,7 @@ func (p *page) wrap(indent, hang int, s string) []string {
 			used += w
 		}
 		if used > 0 {
-			out = append(out, calm(b.String()))
+			out = append(out, text.Calm(b.String()))
 		}
 	}
 	return out

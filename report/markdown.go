@@ -37,14 +37,8 @@ func renderStepSummary(d *document) ([]byte, error) { return markdown(d, maxStep
 
 var outcomeMark = map[string]string{Passed: "✅", Failed: "❌", Incomplete: "⚠"}
 
-// loosen keeps GitHub from making links of addresses and numbers in text that
-// has been escaped already; a word joiner is not seen.
-var loosen = strings.NewReplacer("://", ":\u2060//", "www.", "www\u2060.", "WWW.", "WWW\u2060.", `\#`, "\\#\u2060", "$", `\$`)
-
 // md is foreign text as running text.
-func md(s string, limit int) string {
-	return loosen.Replace(text.Markdown(line(text.Clip(s, limit))))
-}
+func md(s string, limit int) string { return text.Markdown(line(text.Clip(s, limit))) }
 
 // code is foreign text as a code span; nothing for nothing.
 func code(s string) string {

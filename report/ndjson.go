@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/text"
 	"github.com/mcprove/mcprove/rule"
 )
 
@@ -60,7 +61,7 @@ func (s *lines) write(v any) error {
 	if err != nil {
 		return fmt.Errorf("encode ndjson: %w", err)
 	}
-	if _, err := s.w.Write(append(armour(out), '\n')); err != nil {
+	if _, err := s.w.Write(append(text.JSON(out), '\n')); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -138,18 +137,8 @@ const (
 	sarifVersion = "2.1.0"
 )
 
-var placeholder = regexp.MustCompile(`\{(\d+)\}`)
-var linkEscaper = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`)
-
-// sarifText is foreign text as a message. Viewers fill in {0} (3.11.5) and make
-// a link of [text](target) (3.11.6), so neither may come out of it.
-func sarifText(s string) sarifMessage {
-	s = placeholder.ReplaceAllString(valid(text.Block(s)), "{{$1}}")
-	if strings.Contains(s, "](") {
-		s = linkEscaper.Replace(s)
-	}
-	return sarifMessage{s}
-}
+// sarifText is foreign text as a message.
+func sarifText(s string) sarifMessage { return sarifMessage{text.SARIF(valid(s))} }
 
 func renderSARIF(d *document) ([]byte, error) {
 	shown := d.findings

@@ -80,7 +80,7 @@ func (t *textReport) head(f *finding, c paint, mark string) string {
 	if f.Target != "" && f.Target != t.Target {
 		parts = append(parts, "("+line(f.Target)+")")
 	}
-	return calm(strings.Join(parts, "  "))
+	return text.Calm(strings.Join(parts, "  "))
 }
 
 func (t *textReport) entry(f *finding, mixed, again bool) {
@@ -137,7 +137,7 @@ func (t *textReport) evidence(f *finding) {
 			t.put(6, line(e.Text))
 		default:
 			pad := strings.Repeat(" ", labels-columns(label))
-			t.put(4, calm(label+pad+"  "+line(e.Text)))
+			t.put(4, text.Calm(label+pad+"  "+line(e.Text)))
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
-	"unicode/utf8"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/text"
@@ -67,7 +66,7 @@ func (s *Surface) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode contract: %w", err)
 	}
-	return append(escapeInvisible(pretty), '\n'), nil
+	return append(text.JSON(pretty), '\n'), nil
 }
 
 func (s *Surface) file() *contractFile {
@@ -181,28 +180,3 @@ func writeValue(h hash.Hash, v []byte) {
 }
 
 func sum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
-
-// escapeInvisible writes every invisible character of a JSON text as \uXXXX.
-// Such characters stand only inside strings.
-func escapeInvisible(raw []byte) []byte {
-	out := make([]byte, 0, len(raw)+64)
-	for i := 0; i < len(raw); {
-		if raw[i] < 0x7f {
-			out = append(out, raw[i])
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRune(raw[i:])
-		switch {
-		case !text.Invisible(r):
-			out = append(out, raw[i:i+n]...)
-		case r > 0xffff:
-			r -= 0x10000
-			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-		i += n
-	}
-	return out
-}

@@ -76,10 +76,14 @@ var markdownEscaper = strings.NewReplacer(
 	`<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `|`, `\|`, `~`, `\~`, `#`, `\#`, `!`, `\!`, `@`, "@\u2060",
 )
 
+// loosen keeps GitHub from making links of addresses and numbers, and formulas
+// of dollars; the word joiner is not seen.
+var loosen = strings.NewReplacer("://", ":\u2060//", "www.", "www\u2060.", "WWW.", "WWW\u2060.", `\#`, "\\#\u2060", "$", `\$`)
+
 // Markdown makes s safe inside a line of GitHub-flavoured Markdown: no markup,
 // HTML, table cell, link or mention comes out of it.
 func Markdown(s string) string {
-	return markdownEscaper.Replace(Line(s))
+	return loosen.Replace(markdownEscaper.Replace(Line(s)))
 }
 
 // MarkdownCode returns s as an inline code span that it cannot leave.

@@ -3,6 +3,7 @@
 package text_test
 
 import (
+	"encoding/json"
 	"encoding/xml"
 	"os/exec"
 	"strings"
@@ -159,6 +160,54 @@ func TestWordDiff(t *testing.T) {
 	} {
 		if got := text.WordDiff(tc.old, tc.new); got != tc.want {
 			t.Errorf("WordDiff(%q, %q) = %s, want %s", tc.old, tc.new, got, tc.want)
+		}
+	}
+}
+
+func TestLogsKeepTheirCommands(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"::error::x", `\u{3A}:error::x`},
+		{"  ::set-output name=a::b", `  \u{3A}:set-output name=a::b`},
+		{"a ::error:: in the middle", "a ::error:: in the middle"},
+		{"x ##[error]y", `x ##\u{5B}error]y`},
+		{"##vso[task.setvariable]y", `##vso\u{5B}task.setvariable]y`},
+		{"# heading [x]", "# heading [x]"},
+	} {
+		if got := text.LogLine(tc.in); got != tc.want {
+			t.Errorf("LogLine(%q) = %q, want %q", tc.in, got, tc.want)
+		}
+	}
+	if got := text.LogBlock("a\n::error::b"); got != "a\n\\u{3A}:error::b" {
+		t.Errorf("LogBlock = %q", got)
+	}
+}
+
+// Escaping a JSON text changes how it is spelled and not what it says.
+func TestJSONStaysTheSameValue(t *testing.T) {
+	for _, s := range []string{"tag \U000E0041 and \u202e", "##[error]", "##vso[x]", "plain é 读", "\u007f", "a\ufe0f"} {
+		raw, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		safe := text.JSON(raw)
+		var back string
+		if err := json.Unmarshal(safe, &back); err != nil || back != s {
+			t.Errorf("JSON(%s) = %s reads as %q (%v)", raw, safe, back, err)
+		}
+		if text.HasInvisible(string(safe)) || strings.Contains(string(safe), "##[") || strings.Contains(string(safe), "##vso[") {
+			t.Errorf("JSON(%s) = %s", raw, safe)
+		}
+	}
+}
+
+func TestSARIF(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"no {0} here", "no {{0}} here"},
+		{"[a](javascript:x)", `\[a\](javascript:x)`},
+		{"plain [a]", "plain [a]"},
+	} {
+		if got := text.SARIF(tc.in); got != tc.want {
+			t.Errorf("SARIF(%q) = %q, want %q", tc.in, got, tc.want)
 		}
 	}
 }
