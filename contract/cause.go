@@ -13,6 +13,7 @@ import (
 // oneCause makes one change of what has one cause.
 func (j *judge) oneCause() {
 	j.faultFirst()
+	j.formatsOfTypes()
 	j.retagged()
 	j.overlapping()
 	j.twice()
@@ -35,6 +36,19 @@ func (j *judge) faultFirst() {
 	}
 	unknown := slices.ContainsFunc(j.changes, func(ch Change) bool { return ch.ID == kindDialectUnknown.ID })
 	j.drop(func(ch *Change) bool { return ch.Certainty == Undecided || unknown && ch.ID == kindDialect.ID })
+}
+
+// formatsOfTypes leaves out a format that went or came with its type.
+func (j *judge) formatsOfTypes() {
+	retyped := map[string]bool{}
+	for i := range j.changes {
+		switch j.changes[i].ID {
+		case kindInputTypeChanged.ID, kindOutputTypeChanged.ID, kindArrayWrapped.ID, kindInputTypeDropped.ID, kindOutputTypeDropped.ID:
+			retyped[j.changes[i].Path] = true
+		}
+	}
+	formats := []string{kindInputFormat.ID, kindInputFormatRemoved.ID, kindInputFormatRelaxed.ID, kindOutputFormat.ID, kindOutputFormatNarrowed.ID, kindContentEncoding.ID}
+	j.drop(func(ch *Change) bool { return retyped[ch.Path] && slices.Contains(formats, ch.ID) })
 }
 
 // retagged joins a form of a union that is gone and one that came, where the

@@ -14,7 +14,9 @@ import (
 type judge struct {
 	dir      ss.Direction
 	old, new *document
+	before   *ss.Schema
 	after    *ss.Schema
+	budget   ss.Budget
 	unreal   map[*ss.Delta]bool // theoretical losses
 	// noRealLoss: every loss needs a name that nobody was told of.
 	noRealLoss bool
@@ -26,7 +28,7 @@ func (c *comparer) compareSchemas(old, new jsonx.Raw, dir ss.Direction) *schemaR
 	j := &judge{dir: dir, old: newDocument(old), new: newDocument(new), moved: map[*ss.Delta]Place{}}
 	before, was := ss.Parse(old, ss.ParseOptions{})
 	after, is := ss.Parse(new, ss.ParseOptions{})
-	j.after = after
+	j.before, j.after, j.budget = before, after, c.opt.Budget
 	j.problems(was, is)
 	x, y := newValidator(old), newValidator(new)
 	e := ss.Explain(before, after, ss.Options{
@@ -46,10 +48,23 @@ func (c *comparer) compareSchemas(old, new jsonx.Raw, dir ss.Direction) *schemaR
 	}
 	j.root(e)
 	j.oneCause()
+	if e.Root.Relation != ss.Equal {
+		j.dialectMatters()
+	}
 	if !slices.ContainsFunc(j.changes, func(ch Change) bool { return !aboutDocument[ch.ID] }) {
 		j.respelled()
 	}
 	return &schemaResult{j.changes}
+}
+
+// dialectMatters takes back that a new dialect changes nothing, where the sets
+// differ: what differs is listed, whichever way it came.
+func (j *judge) dialectMatters() {
+	for i := range j.changes {
+		if ch := &j.changes[i]; ch.ID == kindDialect.ID {
+			ch.Message, ch.Why = "$schema changed", "the changes listed beside it hold under the dialects that both sides state"
+		}
+	}
 }
 
 // aboutDocument are the kinds that do not hinder from saying how else a schema
@@ -138,7 +153,7 @@ func (j *judge) delta(d *ss.Delta) {
 		ch.Why += undecidedReason(d.Lost, d.Gained)
 	}
 	if ch.ID == kindArgumentRemovedOpen.ID && ch.Certainty != Proven {
-		ch.Example = d.Gained.Value
+		ch.Example = j.callWith(d.Path)
 	}
 	if isText(d.Facet) {
 		x, _ := jsonx.Text(d.Before)
@@ -146,6 +161,30 @@ func (j *judge) delta(d *ss.Delta) {
 		ch.Words = text.WordDiff(textOf(x), textOf(y))
 	}
 	j.changes = append(j.changes, ch)
+}
+
+// callWith returns arguments that both sides accept and that hold the value at
+// the path: what they mean has changed.
+func (j *judge) callWith(path ss.Path) jsonx.Raw {
+	without := "false"
+	for i := len(path) - 1; i >= 0; i-- {
+		switch s := path[i]; s.Kind {
+		case ss.StepProperty:
+			without = `{"properties":{` + string(jsonx.Quote(s.Name)) + `:` + without + `}}`
+		case ss.StepItems:
+			without = `{"items":` + without + `}`
+		case ss.StepAdditional:
+			without = `{"additionalProperties":` + without + `}`
+		default:
+			return nil
+		}
+	}
+	absent, _ := ss.Parse([]byte(without), ss.ParseOptions{})
+	r := ss.Contained(j.before, absent, j.budget)
+	if r.Verdict != ss.Outside || r.Value == nil || ss.Eval(r.Value, j.after) != ss.Yes {
+		return nil
+	}
+	return r.Value
 }
 
 func undecidedReason(results ...ss.Result) string {

@@ -196,6 +196,7 @@ func testFixture(t *testing.T, f *fixture) {
 	for j := range r.Changes {
 		o := &r.Changes[j]
 		checkWitness(t, o, before, after)
+		checkExample(t, o, before, after)
 		if j != i && o.Class >= contract.Routing && !slices.Contains(f.also, o.ID) {
 			t.Errorf("also reported:\n%s\n%s\n%s", describe(r), f.text[0], f.text[1])
 		}

@@ -88,7 +88,7 @@ func (j *judge) values(d *ss.Delta) string {
 	case d.Facet == ss.FacetType && (d.NullOnly || d.FractionOnly):
 		return ""
 	case d.Facet == ss.FacetType && d.OldUntyped:
-		return ": " + types(d.NewKinds)
+		return ": only " + types(d.NewKinds)
 	case d.Facet == ss.FacetType && d.NewUntyped:
 		return ": it was " + types(d.OldKinds)
 	case d.Facet == ss.FacetType && len(d.Removed) > 0 && len(d.Added) > 0:

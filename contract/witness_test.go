@@ -4,6 +4,7 @@ package contract_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -83,5 +84,27 @@ func checkWitness(t testing.TB, c *contract.Change, before, after *surface.Surfa
 		if got, ok := accepts(schema, w.Value); ok && got != side.want {
 			t.Errorf("%s: a second validator says %t of %s, not %t: %s", c.ID, got, w.Value, side.want, schema)
 		}
+	}
+}
+
+// checkExample wants a call for an argument that is silently ignored now: both
+// sides accept it, and it passes the argument.
+func checkExample(t testing.TB, c *contract.Change, before, after *surface.Surface) {
+	t.Helper()
+	if c.ID != "argument-removed-open" {
+		return
+	}
+	if c.Example == nil {
+		t.Errorf("%s of %s has no example", c.ID, c.Path)
+		return
+	}
+	for _, s := range []*surface.Surface{before, after} {
+		if got, ok := accepts(schemaOf(s, c), c.Example); ok && !got {
+			t.Errorf("%s: the example %s is refused by %s", c.ID, c.Example, schemaOf(s, c))
+		}
+	}
+	name := c.Path[strings.LastIndexAny(c.Path, ".")+1:]
+	if !strings.Contains(string(c.Example), `"`+name+`"`) {
+		t.Errorf("%s: the example %s does not pass %s", c.ID, c.Example, name)
 	}
 }
