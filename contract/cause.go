@@ -14,6 +14,7 @@ import (
 func (j *judge) oneCause() {
 	j.faultFirst()
 	j.formatsOfTypes()
+	j.listedStill()
 	j.retagged()
 	j.overlapping()
 	j.twice()
@@ -36,6 +37,18 @@ func (j *judge) faultFirst() {
 	}
 	unknown := slices.ContainsFunc(j.changes, func(ch Change) bool { return ch.ID == kindDialectUnknown.ID })
 	j.drop(func(ch *Change) bool { return ch.Certainty == Undecided || unknown && ch.ID == kindDialect.ID })
+}
+
+// listedStill leaves out that a set of values came or went, where one form of
+// the other side lists the same values and the types beside it tell the harm.
+func (j *judge) listedStill() {
+	worst := map[string]Class{}
+	for i := range j.changes {
+		if ch := &j.changes[i]; strings.HasSuffix(ch.Pointer, "/type") {
+			worst[ch.Path] = max(worst[ch.Path], ch.Class)
+		}
+	}
+	j.drop(func(ch *Change) bool { return ch.listed && worst[ch.Path] >= ch.Class })
 }
 
 // formatsOfTypes leaves out a format that went or came with its type.

@@ -45,7 +45,8 @@ type Change struct {
 	Fingerprint   string
 	Accepted      string // reason of the approval that covers it
 
-	cause string // what brought it, where the values that differ do not tell
+	listed bool   // about values that one form of the other side still lists
+	cause  string // what brought it, where the values that differ do not tell
 }
 
 // Count is the number of places in all.

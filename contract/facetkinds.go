@@ -208,8 +208,6 @@ func (j *judge) enumKind(d *ss.Delta) *kind {
 		return err == nil && len(es) == 1
 	}
 	switch {
-	case j.listedInOneForm(d):
-		return nil // the type that came beside it says it
 	case string(d.After) == "[]" && d.HasNew:
 		return kindEnumEmpty
 	case d.HasOld && d.HasNew && coerced(d.Removed, d.Added):

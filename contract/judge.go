@@ -48,6 +48,7 @@ func (c *comparer) compareSchemas(old, new jsonx.Raw, dir ss.Direction) *schemaR
 	}
 	j.root(e)
 	j.oneCause()
+	j.nothingLost(e)
 	if e.Root.Relation != ss.Equal {
 		j.dialectMatters()
 	}
@@ -155,6 +156,9 @@ func (j *judge) delta(d *ss.Delta) {
 	if ch.ID == kindArgumentRemovedOpen.ID && ch.Certainty != Proven {
 		ch.Example = j.callWith(d.Path)
 	}
+	if d.Facet == ss.FacetEnum || d.Facet == ss.FacetConst {
+		ch.listed = j.listedInOneForm(d)
+	}
 	if isText(d.Facet) {
 		x, _ := jsonx.Text(d.Before)
 		y, _ := jsonx.Text(d.After)
@@ -226,6 +230,33 @@ func (j *judge) root(e *ss.Explanation) {
 		ch.Certainty, ch.Before, ch.After = Undecided, j.old.raw, j.new.raw
 		ch.Why += undecidedReason(harm)
 		j.changes = append(j.changes, ch)
+	}
+}
+
+// nothingLost is the net below all that was left out as said elsewhere: a harm
+// that was proven leads to a breaking change, whatever it is called.
+func (j *judge) nothingLost(e *ss.Explanation) {
+	if j.anyBreaking() {
+		return
+	}
+	for i := range e.Deltas {
+		d := &e.Deltas[i]
+		harm := d.Lost
+		if j.dir == ss.Output {
+			harm = d.Gained
+		}
+		if !d.Facet.AffectsSet() || harm.Verdict != ss.Outside || d.SafeInteger || j.unreal[d] {
+			continue
+		}
+		k := kindSetNarrowed
+		if j.dir == ss.Output {
+			k = kindSetWidened
+		}
+		ch := j.change(k, Place{Pointer: d.NewPtr, Path: d.Path.String()})
+		ch.Before, ch.After = d.Before, d.After
+		j.witness(&ch, d.Lost, d.Gained, true)
+		j.changes = append(j.changes, ch)
+		return
 	}
 }
 
