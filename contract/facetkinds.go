@@ -63,7 +63,6 @@ func (j *judge) kindOf(d *ss.Delta) (*kind, Class) {
 var alwaysBreaking = map[*kind]bool{
 	kindArgumentRemovedOpen: true, kindArgumentRemovedClosed: true, kindPropertyMoved: true, kindPropertyCase: true,
 	kindOutputRequiredRemoved: true, kindOutputOptionalRemoved: true, kindOutputRootType: true,
-	kindConstChanged: true, kindDiscriminator: true, kindEnumCoerced: true, kindArrayWrapped: true,
 }
 
 // setKind names the kind of a delta that concerns the set of values.
