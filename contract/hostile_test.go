@@ -71,7 +71,7 @@ var hostile = []struct {
 	name          string
 	before, after string
 	want          []string // kinds of the breaking changes; nil where any will do
-	within        time.Duration
+	within        time.Duration // of computing
 }{
 	{"a name twice", oneTool(plain), `{"tools":[{"name":"t","inputSchema":` + plain + `},{"name":"t","inputSchema":{"type":"object"}}]}`,
 		[]string{"argument-removed-open", "tool-name-duplicate-introduced"}, time.Second},
@@ -109,9 +109,9 @@ func TestHostile(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			before, after := read(t, "before", []byte(tc.before)), read(t, "after", []byte(tc.after))
 			compare := func(a, b *surface.Surface) *contract.Result {
-				start := time.Now()
+				start := cpuTime()
 				r := contract.Compare(a, b, contract.Options{})
-				took := time.Since(start)
+				took := cpuTime() - start
 				t.Logf("%s: %d changes, worst %s", took.Round(time.Millisecond), len(r.Changes), r.Worst())
 				if took > tc.within {
 					t.Errorf("took %s, bound is %s", took, tc.within)
