@@ -70,7 +70,7 @@ const plain = `{"type":"object","properties":{"a":{"type":"string"}}}`
 var hostile = []struct {
 	name          string
 	before, after string
-	want          []string // kinds of the breaking changes; nil where any will do
+	want          []string      // kinds of the breaking changes; nil where any will do
 	within        time.Duration // of computing
 }{
 	{"a name twice", oneTool(plain), `{"tools":[{"name":"t","inputSchema":` + plain + `},{"name":"t","inputSchema":{"type":"object"}}]}`,
