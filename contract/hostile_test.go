@@ -96,7 +96,7 @@ var hostile = []struct {
 	{"9,000 levels appear", oneTool(plain), oneTool(nested(9_000/2, `{"type":"string"}`)), nil, 15 * time.Second},
 	{"5,000 properties, half of them changed", oneTool(manyProperties(5_000, 0)), oneTool(manyProperties(5_000, 2)), nil, 20 * time.Second},
 	{"5,000 properties, one changed", oneTool(manyProperties(5_000, 0)), oneTool(manyProperties(5_000, 5_000)), []string{"input-max-length-tightened"}, 5 * time.Second},
-	{"5,000 properties gone", oneTool(manyProperties(1_500, 0)), oneTool(`{"type":"object"}`), nil, 20 * time.Second},
+	{"1,500 properties gone", oneTool(manyProperties(1_500, 0)), oneTool(`{"type":"object"}`), nil, 20 * time.Second},
 	{"50,000 values, half of them gone", oneTool(manyValues(50_000)), oneTool(manyValues(25_000)), []string{"input-enum-value-removed"}, 10 * time.Second},
 	{"10,000 tools, each changed alike", listOf(10_000, func(int) string { return plain }),
 		listOf(10_000, func(int) string { return strings.Replace(plain, `"string"`, `"integer"`, 1) }), []string{"input-type-changed"}, 10 * time.Second},
