@@ -36,6 +36,7 @@ var waived = map[string]string{
 	"defs-unused-changed":                  "definitions that nothing refers to are left out of every surface",
 	"prompt-body-changed":                  "needs prompts/get, which no contract verb calls",
 	"resource-list-dynamic":                "needs two listings of one server; ignore patterns leave such items out",
+	"cache-scope-narrowed":                 "cacheScope is judged in one direction only (ADR 4)",
 	"ttl-changed":                          "not part of a contract (ADR 4)",
 	"listing-failed":                       "an error of the run (exit 6), never a change",
 	"listing-method-not-found":             "a listing that is not served, recorded as none",
@@ -110,6 +111,7 @@ var mirrors = [][2]string{
 
 // unmirrored are kinds without an opposite, with the reason.
 var unmirrored = map[string]string{
+	"cache-scope-widened":                                 "the way back is no change (ADR 4)",
 	"protocol-version-dropped":                            "its opposite is protocol-version-added",
 	"task-support-now-required":                           "its opposite is task-support-relaxed",
 	"input-multiple-of-added-or-coarsened":                "its opposite is input-multiple-of-relaxed",

@@ -34,8 +34,6 @@ var (
 		"clients of the old era cannot talk to it", "serve both eras")
 	kindCacheWidened = define("cache-scope-widened", Breaking, "a listing may now be cached for everybody",
 		"shared gateways may show one user's list to others", "keep cacheScope private")
-	kindCacheNarrowed = define("cache-scope-narrowed", Cosmetic, "a listing may no longer be cached for everybody",
-		"shared caches lose hits", nothing)
 )
 
 // server compares what a server says of itself.
@@ -133,15 +131,14 @@ func handshakeCovers(r string, offered []string) bool {
 	return r < firstModern && slices.ContainsFunc(offered, func(o string) bool { return o > r && o < firstModern })
 }
 
+// cacheScopes judges in one direction only: the way back costs a shared cache
+// its hits, and leaks nothing (docs/decisions/0004).
 func (c *comparer) cacheScopes(a at) {
 	for _, method := range sortedKeys(c.old.CacheScopes) {
 		was, is := c.old.CacheScopes[method], c.new.CacheScopes[method]
 		p := a.member(method)
-		switch {
-		case was == "private" && is == "public":
+		if was == "private" && is == "public" {
 			c.add(kindCacheWidened, p, values(str(was), str(is)))
-		case was == "public" && is == "private":
-			c.add(kindCacheNarrowed, p, values(str(was), str(is)))
 		}
 	}
 }
