@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/text"
+	"github.com/mcprove/mcprove/spec"
 	"github.com/mcprove/mcprove/surface"
 )
 
@@ -92,7 +93,7 @@ func (c *comparer) serverInfo(a at) {
 }
 
 // firstModern is the first revision without a handshake.
-const firstModern = "2026-07-28"
+var firstModern = spec.FirstModern.String()
 
 func (c *comparer) revisions(a at) {
 	b, n := c.old.Revisions, c.new.Revisions

@@ -116,7 +116,7 @@ func (e *ListError) Unwrap() error { return e.Err }
 func (s *Surface) collect(ctx context.Context, from *session.Session, k Kind) error {
 	list, err := from.List(ctx, k.Method())
 	if err != nil {
-		if rpc, ok := errors.AsType[*session.RPCError](err); ok && rpc.Code == methodNotFound && firstPage(err) {
+		if rpc, ok := errors.AsType[*session.RPCError](err); ok && rpc.Code == spec.CodeMethodNotFound && firstPage(err) {
 			s.NotServed = append(s.NotServed, k)
 			s.Notes = append(s.Notes, fmt.Sprintf("%s is not served (-32601) though the capability %q is declared", k.Method(), capabilityOf(k)))
 			return nil

@@ -5,6 +5,8 @@ package surface
 import (
 	"maps"
 	"slices"
+
+	"github.com/mcprove/mcprove/spec"
 )
 
 // Facet names one thing that can be recorded of a server: a listing ("tools"),
@@ -51,21 +53,21 @@ type listing struct {
 
 var listings = map[Kind]listing{
 	Tools: {
-		method: "tools/list", key: "name", one: "tool",
+		method: spec.MethodToolsList, key: "name", one: "tool",
 		members: []string{"title", "description", "inputSchema", "outputSchema", "annotations", "execution", "icons", "_meta"},
 	},
 	Resources: {
-		method: "resources/list", key: "uri", one: "resource",
+		method: spec.MethodResourcesList, key: "uri", one: "resource",
 		members:  []string{"name", "title", "description", "mimeType", "size", "annotations", "icons", "_meta"},
 		volatile: []Facet{"resources.size", LastModified(Resources)},
 	},
 	Templates: {
-		method: "resources/templates/list", key: "uriTemplate", one: "template",
+		method: spec.MethodResourceTemplatesList, key: "uriTemplate", one: "template",
 		members:  []string{"name", "title", "description", "mimeType", "annotations", "icons", "_meta"},
 		volatile: []Facet{LastModified(Templates)},
 	},
 	Prompts: {
-		method: "prompts/list", key: "name", one: "prompt",
+		method: spec.MethodPromptsList, key: "name", one: "prompt",
 		members: []string{"title", "description", "arguments", "icons", "_meta"},
 	},
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/spec"
 )
 
 // Read reads a surface from a file of any format that is known: a contract
@@ -83,9 +84,6 @@ func readList(path string, data []byte) (*Surface, error) {
 	return readListing(&r)
 }
 
-// methodNotFound is the JSON-RPC code of a listing that is not served.
-const methodNotFound = -32601
-
 // readListing reads raw lists as a server sent them: tools, resources,
 // resourceTemplates, prompts, each with NAME_error in its place where the
 // listing failed, and initialize for the server's own description. A list
@@ -140,7 +138,7 @@ func (r *fileReader) listing(s *Surface, k Kind, declared map[string]bool) error
 		return nil
 	}
 	if m, ok := r.members[string(k)+"_error"]; ok {
-		if code, err := jsonx.Lookup(m.Value, "/code"); err == nil && string(code) == fmt.Sprint(methodNotFound) {
+		if code, err := jsonx.Lookup(m.Value, "/code"); err == nil && string(code) == fmt.Sprint(spec.CodeMethodNotFound) {
 			s.Facets.addKind(k)
 			s.NotServed = append(s.NotServed, k)
 		}

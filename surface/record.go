@@ -9,20 +9,21 @@ import (
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/spec"
 )
 
 // volatileMeta are the _meta keys that describe one answer, not the item: they
 // change between two listings of an unchanged server.
 var volatileMeta = map[string]bool{
-	"io.modelcontextprotocol/serverInfo":     true,
-	"io.modelcontextprotocol/related-task":   true,
-	"io.modelcontextprotocol/subscriptionId": true,
-	"progressToken":                          true,
-	"traceparent":                            true,
-	"tracestate":                             true,
-	"baggage":                                true,
-	"ttlMs":                                  true,
-	"ttl":                                    true,
+	spec.MetaServerInfo:     true,
+	spec.MetaRelatedTask:    true,
+	spec.MetaSubscriptionID: true,
+	spec.MetaProgressToken:  true,
+	spec.MetaTraceParent:    true,
+	spec.MetaTraceState:     true,
+	spec.MetaBaggage:        true,
+	"ttlMs":                 true,
+	"ttl":                   true,
 }
 
 // settle returns a canonical item as it is compared.
