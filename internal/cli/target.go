@@ -68,6 +68,15 @@ func words(cmd *cobra.Command, args []string) (before, command []string, err err
 	return args[:at], args[at:], nil
 }
 
+// targetOf resolves the one target that a verb's arguments name.
+func (a *app) targetOf(cmd *cobra.Command, f *targetFlags, args []string) (*target, error) {
+	before, command, err := words(cmd, args)
+	if err != nil {
+		return nil, err
+	}
+	return a.resolve(f, before, command)
+}
+
 // target is a resolved target.
 type target struct {
 	transport.Target
