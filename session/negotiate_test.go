@@ -380,7 +380,9 @@ func TestNegotiateHTTP(t *testing.T) {
 		{"404 with JSON", func(w http.ResponseWriter, _ *http.Request, _ *wire.Message) {
 			writeJSON(w, 404, `{"message":"Not Found"}`)
 		}, 0, "", transport.NotFound},
-		{"redirect", func(w http.ResponseWriter, r *http.Request, _ *wire.Message) { http.Redirect(w, r, "/login", 302) }, 0, "", transport.Redirected},
+		{"redirect", func(w http.ResponseWriter, r *http.Request, _ *wire.Message) {
+			http.Redirect(w, r, "/login", http.StatusFound)
+		}, 0, "", transport.Redirected},
 		{"page", func(w http.ResponseWriter, _ *http.Request, _ *wire.Message) {
 			_, _ = w.Write([]byte("<!doctype html>"))
 		}, 0, "", transport.NotMCP},

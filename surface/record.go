@@ -26,13 +26,6 @@ var volatileMeta = map[string]bool{
 	"ttl":                   true,
 }
 
-// settle returns a canonical item as it is compared.
-func settle(k Kind, raw jsonx.Raw) jsonx.Raw {
-	it := Item{Kind: k, Raw: raw, members: jsonx.Skim(raw)}
-	it.settle()
-	return it.Raw
-}
-
 // settle removes from an item what no comparison may see: volatile _meta keys,
 // and definitions that no reference reaches.
 func (it *Item) settle() {

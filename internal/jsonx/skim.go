@@ -2,7 +2,10 @@
 
 package jsonx
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // Skim returns the members of an object, or the elements of an array with
 // empty names, by matching brackets alone. It is for texts that were read
@@ -44,7 +47,7 @@ func Skim(raw []byte) []Member {
 }
 
 func skimName(quoted []byte) string {
-	if len(quoted) >= 2 && bytes.IndexByte(quoted, '\\') < 0 {
+	if len(quoted) >= 2 && bytes.IndexByte(quoted, '\\') < 0 && utf8.Valid(quoted) {
 		return string(quoted[1 : len(quoted)-1])
 	}
 	s, _ := Text(quoted)

@@ -31,6 +31,7 @@ func TestSkim(t *testing.T) {
 
 func FuzzSkim(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"b":"\"]"}],"c":null}`))
+	f.Add([]byte("{\"\xcb\":null}"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		got := jsonx.Skim(in)
 		want, err := jsonx.Members(in, jsonx.Lenient)

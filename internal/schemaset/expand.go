@@ -19,7 +19,6 @@ type branch struct {
 	open   []disjunction
 	negs   []*node
 	poison string // an asserted part that cannot be decided
-	oneOfs []*node
 }
 
 // disjunction asks for one of its alternatives.

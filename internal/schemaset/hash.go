@@ -46,13 +46,6 @@ func (e *hashWriter) sub(c byte, n *node) {
 	e.buf = append(append(e.buf, c), h[:]...)
 }
 
-// set writes the hashes of nodes without order or repetition.
-func (e *hashWriter) set(c byte, ns []*node) {
-	if len(ns) > 0 {
-		e.hashes(c, e.sorted(ns))
-	}
-}
-
 func (e *hashWriter) sorted(ns []*node) []hash {
 	hs := make([]hash, len(ns))
 	for i, n := range ns {

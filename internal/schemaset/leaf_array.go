@@ -237,19 +237,12 @@ func (a *arrayBuilder) spots(w want, last int) []int {
 		out = append(out, at)
 	}
 	// Behind the prefixes: the used ones, the twins, and the first free one.
-	free := max(a.behind, from)
-	for at := a.behind; ; at++ {
-		used := a.slots[at] != nil || at == a.twin[0] || at == a.twin[1]
-		if at >= from {
-			if used {
-				out = append(out, at)
-			} else {
-				free = at
-				break
-			}
+	for at := max(a.behind, from); ; at++ {
+		out = append(out, at)
+		if a.slots[at] == nil && at != a.twin[0] && at != a.twin[1] {
+			return out
 		}
 	}
-	return append(out, free)
 }
 
 // fill builds the shortest array that holds the slots. A shorter array asks for
