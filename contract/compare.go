@@ -135,11 +135,15 @@ const group = 3
 
 // finish groups changes with one cause, sorts them and names them.
 func (c *comparer) finish() {
-	type cause struct{ id, kind, pointer, path, before, after, certainty string }
+	// The class and the words belong to the cause: one kind can go both ways.
+	type cause struct {
+		id, kind, pointer, path, before, after, certainty, message string
+		class                                                      Class
+	}
 	first := map[cause][]int{}
 	for i := range c.changes {
 		ch := &c.changes[i]
-		k := cause{ch.ID, ch.Kind, ch.Pointer, ch.Path, string(ch.Before), string(ch.After), ch.Certainty.String()}
+		k := cause{ch.ID, ch.Kind, ch.Pointer, ch.Path, string(ch.Before), string(ch.After), ch.Certainty.String(), ch.Message, ch.Class}
 		if ch.cause != "" {
 			k.before, k.after = ch.cause, ""
 		}

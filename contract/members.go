@@ -140,7 +140,7 @@ func (j *judge) argumentRemoved(d *ss.Delta) *kind {
 		return nil
 	case j.inAnotherForm(d):
 		return j.formsChanged(d)
-	case d.RenameBy == "case":
+	case d.RenameBy == "case" && strings.EqualFold(d.Name, d.RenamedTo):
 		return kindPropertyCase
 	case len(d.MovedTo) > 0:
 		return kindPropertyMoved

@@ -4,6 +4,7 @@ package contract
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -59,6 +60,19 @@ func (d differing) moved(from, to string) bool {
 
 var spellings = []spelling{
 	{kindEnumOrder, func(d differing) bool { return d.only("enum") && sameMembers(d.old["enum"], d.new["enum"]) }},
+	{kindRespelled, func(d differing) bool {
+		// Nothing was required, and nothing is; a value is listed twice.
+		return d.only("required") && elementCount(d.old["required"])+elementCount(d.new["required"]) == 0 ||
+			d.only("enum") && sameSet(d.old["enum"], d.new["enum"]) && elementCount(d.old["enum"]) != elementCount(d.new["enum"]) ||
+			d.only("pattern") && d.old["pattern"] != nil && d.new["pattern"] != nil ||
+			d.only("type") && elementCount(d.old["type"]) != 1 && elementCount(d.new["type"]) != 1 && !sameMembers(d.old["type"], d.new["type"])
+	}},
+	{kindAnyOfToOneOf, func(d differing) bool {
+		return d.old["anyOf"] != nil && d.new["oneOf"] != nil && d.moved("anyOf", "oneOf")
+	}},
+	{kindOneOfToAnyOf, func(d differing) bool {
+		return d.old["oneOf"] != nil && d.new["anyOf"] != nil && d.moved("oneOf", "anyOf")
+	}},
 	{kindRequiredTwice, func(d differing) bool {
 		return d.only("required") && elementCount(d.old["required"]) != elementCount(d.new["required"])
 	}},
@@ -123,8 +137,25 @@ func (j *judge) respelled() {
 		return // what is known to differ is the whole difference
 	}
 	ch := j.change(k, Place{Pointer: pointer})
-	ch.Before, ch.After = before, after
+	ch.Class, ch.Before, ch.After = Cosmetic, before, after
+	if k.class != Cosmetic {
+		ch.Message += "; its forms exclude each other"
+		ch.Why = kindRespelled.Why
+	}
 	j.changes = append(j.changes, ch)
+}
+
+// sameSet reports whether two arrays hold the same values, however often.
+func sameSet(a, b jsonx.Raw) bool {
+	set := func(raw jsonx.Raw) map[string]bool {
+		out := map[string]bool{}
+		es, _ := jsonx.Elements(raw, jsonx.Strict)
+		for _, e := range es {
+			out[string(e)] = true
+		}
+		return out
+	}
+	return maps.Equal(set(a), set(b))
 }
 
 // firstRespelling walks down to the first schema whose own members differ.

@@ -47,6 +47,8 @@ var (
 		"a member that could be sent (or was received) cannot any more", "drop the keyword")
 	kindValueTitle = define("enum-value-title-changed", Routing, "the label of a value changed",
 		"models read labels", nothing)
+	kindFormatIdle = define("format-without-effect", Cosmetic, "a format was stated (or dropped) for values that it is not about",
+		"a format is about strings, or about numbers: other values pass it", nothing)
 	kindVendor = define("unknown-keyword-changed", Cosmetic, "a keyword that JSON Schema does not know changed",
 		"it means something only to those who agreed on it", nothing)
 	kindDiscriminatorKeyword = define("discriminator-keyword-only", Cosmetic, "OpenAPI's discriminator keyword changed",
@@ -269,9 +271,40 @@ var formatWider = map[string][]string{
 	"iri":           {"iri-reference"},
 }
 
+// numberFormats are those of OpenAPI for numbers; all others are of strings.
+var numberFormats = []string{"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float", "double", "decimal"}
+
+// formatIdle reports whether a format says nothing at a place, because no
+// value of the kinds it is about can stand there.
+func formatIdle(format string, kinds []string) bool {
+	about := []string{"string"}
+	if slices.Contains(numberFormats, format) {
+		about = []string{"integer", "number"}
+	}
+	return format == "" || len(kinds) > 0 && !slices.ContainsFunc(kinds, func(k string) bool { return slices.Contains(about, k) })
+}
+
+// typesAt are the types that the schema at a pointer states for itself.
+func typesAt(doc *document, pointer string) []string {
+	raw := doc.at(jsonx.Push(pointer, "type")).value()
+	if t, ok := jsonx.Text(raw); ok {
+		return []string{t}
+	}
+	var out []string
+	es, _ := jsonx.Elements(raw, jsonx.Strict)
+	for _, e := range es {
+		t, _ := jsonx.Text(e)
+		out = append(out, t)
+	}
+	return out
+}
+
 func (j *judge) formatKind(d *ss.Delta) *kind {
 	before, _ := jsonx.Text(d.Before)
 	after, _ := jsonx.Text(d.After)
+	if formatIdle(before, typesAt(j.old, schemaPointer(d.OldPtr, "format"))) && formatIdle(after, typesAt(j.new, schemaPointer(d.NewPtr, "format"))) {
+		return kindFormatIdle
+	}
 	wider := slices.Contains(formatWider[before], after)
 	narrower := slices.Contains(formatWider[after], before)
 	switch {

@@ -176,7 +176,7 @@ func appendMember(out []byte, key string, values []jsonx.Raw) []byte {
 
 // finishJSON lays a document out for people and makes it safe to print.
 func finishJSON(raw []byte) ([]byte, error) {
-	out, err := jsonx.Indent(raw, "", "  ")
+	out, err := jsonx.Indent(raw)
 	if err != nil {
 		return nil, fmt.Errorf("encode json: %w", err)
 	}

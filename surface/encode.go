@@ -62,7 +62,7 @@ func (s *Surface) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode contract: %w", err)
 	}
-	pretty, err := jsonx.Indent(compact, "", "  ")
+	pretty, err := jsonx.Indent(compact)
 	if err != nil {
 		return nil, fmt.Errorf("encode contract: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcprove/mcprove/contract"
 	"github.com/mcprove/mcprove/internal/text"
@@ -45,8 +46,13 @@ everything for good, record the contract again (contract snapshot).`,
 			switch {
 			case strings.TrimSpace(reason) == "":
 				return usage("--reason", "--reason 'announced in 2.0'", "an approval needs a reason")
-			case all == (len(prints) > 0):
+			case all && len(prints) > 0:
+				return usage("--fingerprint", "leave out one of the two", "--all and --fingerprint are given")
+			case !all && len(prints) == 0:
 				return usage("--fingerprint", "contract check shows the fingerprints", "name the changes with --fingerprint, or take --all")
+			}
+			if err := a.lastDay(expires); err != nil {
+				return err
 			}
 			t, err := a.resolve(&tf, before, command)
 			if err != nil {
@@ -128,6 +134,20 @@ func (a *app) writeApprovals(format, target, path string, approvals *rule.Except
 	}
 	_, err := fmt.Fprintf(a.stdout, "%s written to %s\n", plural(len(added), "approval"), path)
 	return err
+}
+
+// lastDay checks the day that approvals are to end on.
+func (a *app) lastDay(day string) error {
+	if day == "" {
+		return nil
+	}
+	if _, err := time.Parse(rule.DateLayout, day); err != nil {
+		return usage("--expires", "write it like 2026-12-31", "%q is no day", day)
+	}
+	if day < a.env.Now().Format(rule.DateLayout) {
+		return usage("--expires", "choose a later day", "%s has passed: the approval would cover nothing", day)
+	}
+	return nil
 }
 
 // approve adds approvals of the chosen changes.

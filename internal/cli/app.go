@@ -6,12 +6,15 @@ package cli
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -44,6 +47,7 @@ type app struct {
 	redactor *text.Redactor
 	secrets  []string // values that must appear nowhere
 	opened   bool     // the server answered
+	judging  string   // verb that owes its reader a JSON object, whatever happens
 	exit     int      // decided by the verb when it returns no error
 }
 
@@ -86,6 +90,7 @@ func Run(ctx context.Context, env Env) (code int) {
 		return a.exit
 	}
 	e := explain(err, a.opened)
+	a.incomplete(e)
 	a.report(e)
 	return e.Exit
 }
@@ -102,22 +107,38 @@ func (a *app) learnSecrets(environ []string) {
 	}
 }
 
-// learn takes secrets out of what the user passes on by name.
+// learn takes secrets out of what the user passes on by name: variables that
+// are called or look like secrets.
 func (a *app) learn(named map[string]string) {
 	for k, v := range named {
-		if text.SecretName(k) {
+		if text.SecretName(k) || a.redactor.String(v) != v {
 			a.secret(v)
-			// "Bearer abc": the token alone is the secret, too.
-			if _, token, ok := strings.Cut(v, " "); ok {
-				a.secret(token)
-			}
 		}
 	}
 }
 
+// learnHeaders takes every header value for a secret, but those that say
+// nothing of their sender.
+func (a *app) learnHeaders(named map[string]string) {
+	for k, v := range named {
+		if !slices.ContainsFunc([]string{"Accept", "Accept-Language", "Content-Type", "User-Agent", "Origin", "Host"}, func(n string) bool { return strings.EqualFold(n, k) }) {
+			a.secret(v)
+		}
+	}
+}
+
+// secret hides a value, in the spellings that a server may give it back in.
 func (a *app) secret(v string) {
-	a.redactor.Add(v)
-	a.secrets = append(a.secrets, v)
+	spell := func(v string) {
+		all := []string{v, url.QueryEscape(v), url.PathEscape(v), base64.StdEncoding.EncodeToString([]byte(v)), base64.URLEncoding.EncodeToString([]byte(v))}
+		a.redactor.Add(all...)
+		a.secrets = append(a.secrets, all...)
+	}
+	spell(v)
+	// "Bearer abc": the token alone is the secret, too.
+	if _, token, ok := strings.Cut(v, " "); ok {
+		spell(strings.TrimSpace(token))
+	}
 }
 
 // getenv reads a variable of the run's environment; the last one counts.
@@ -154,6 +175,9 @@ A target is a command after --, a URL, or demo: (a server inside mcprove).`,
 				verbs = append(verbs, c.Name())
 			}
 			try := "mcprove --help"
+			if words[0] == "call" {
+				try = "this release shows calls and makes none: make it with your MCP client, with the tool and arguments of the line"
+			}
 			if near := rule.Nearest(words[0], verbs); len(near) > 0 {
 				try = "mcprove " + near[0]
 			}

@@ -23,6 +23,9 @@ when the contract holds, 6 when it could not be compared whole.`,
   mcprove contract check -o github --report sarif=mcprove.sarif -- ./my-server
   mcprove contract check --strict https://example.com/mcp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if of.format == "json" {
+				a.judging = "contract check"
+			}
 			t, err := a.targetOf(cmd, &tf, args)
 			if err != nil {
 				return err

@@ -4,8 +4,8 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,7 +52,10 @@ type contractConfig struct {
 // loadConfig reads a configuration file by its name's ending: YAML is ours,
 // JSON a host's.
 func loadConfig(path string) (*config, error) {
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
+	if _, ok := errors.AsType[*Error](err); ok {
+		return nil, err
+	}
 	if err != nil {
 		return nil, &Error{Exit: exitUsage, Code: "config-unreadable", Where: path, Message: err.Error(), Try: "check the path after --config"}
 	}

@@ -3,10 +3,10 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -120,6 +120,7 @@ type comparison struct {
 	contractPath string   // for annotations; may be empty
 	acceptPath   string   // of approvals; may be missing
 	mustAccept   bool     // the user named the file of approvals
+	shown        bool     // a demonstration: it worked, whatever it found
 }
 
 // compare judges, applies approvals, reports, and decides about the exit.
@@ -171,27 +172,16 @@ func (a *app) compare(c comparison, j *judgeFlags, o *outputFlags, settings cont
 	for cl := contract.Breaking; cl >= contract.Cosmetic; cl-- {
 		run.Summary = append(run.Summary, report.Tally{Name: cl.String(), Count: counts[cl]})
 	}
-	run.Subject = subject(r)
+	run.Subject = inventory(c.old) + " held against " + inventory(c.new)
 	run.Outcome, run.Exit = report.Passed, exitOK
 	if r.Worst() >= failOn || len(stale) > 0 {
 		run.Outcome, run.Exit = report.Failed, exitFailed
 	}
+	if c.shown {
+		run.Exit = exitOK
+	}
 	a.exit = run.Exit
 	return finish()
-}
-
-// subject says how much was compared: "14 tools, 2 prompts compared".
-func subject(r *contract.Result) string {
-	var parts []string
-	for _, k := range surface.Kinds {
-		if n := r.Compared[k.One()]; n > 0 {
-			parts = append(parts, plural(n, k.One()))
-		}
-	}
-	if len(parts) == 0 {
-		return "compared"
-	}
-	return strings.Join(parts, ", ") + " compared"
 }
 
 func plural(n int, word string) string {
@@ -206,7 +196,7 @@ func readApprovals(path string, must bool) (*rule.Exceptions, error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !must {
 		return nil, nil
 	}
@@ -222,7 +212,7 @@ func placeIn(path string) func(rule.Where) (string, int) {
 	if path == "" {
 		return nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if err != nil {
 		return nil
 	}
@@ -237,7 +227,7 @@ func beside(path, name string) string { return filepath.Join(filepath.Dir(path),
 
 // readContract reads the contract file of check and accept.
 func readContract(path string) (*surface.Surface, error) {
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &Error{Exit: exitUsage, Code: "no-contract", Where: path, Message: "there is no contract file",
 			Try: "record one first: mcprove contract snapshot -- COMMAND"}
@@ -250,6 +240,28 @@ func readContract(path string) (*surface.Surface, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// replaceable refuses to write a contract over anything but a contract that
+// this version can read: a newer one, or a file that is something else.
+func replaceable(path string) error {
+	data, err := readFile(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.TrimSpace(data)) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := surface.Decode(path, data); err != nil {
+		e := explain(err, false)
+		e.Code, e.Message = "not-replaced", "it is not replaced: "+e.Message
+		e.Try = firstOf(e.Try, "")
+		if e.Try == "" || strings.HasPrefix(e.Try, "record one") {
+			e.Try = "choose another file with -f FILE, or remove this one"
+		}
+		return e
+	}
+	return nil
 }
 
 // contractPath is the contract file that flags and configuration name.

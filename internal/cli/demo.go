@@ -35,17 +35,16 @@ server that lives inside mcprove.`,
 				fmt.Fprintf(a.stdout, "The server is released again. Which agents does that break?\n\n$ mcprove contract check demo:drift\n")
 			}
 			err = a.compare(comparison{
-				verb: "contract check", target: "demo:drift", old: old.surface, new: newer.surface, words: newer.words,
+				verb: "contract check", target: "demo:drift", old: old.surface, new: newer.surface, words: newer.words, shown: true,
 			}, &judgeFlags{}, &of, contractConfig{failOn: contract.Breaking}, false)
 			if err != nil {
 				return err
 			}
 			if of.format == "text" {
-				fmt.Fprintf(a.stdout, "\nA check like this exits with %d, which stops a release in CI. Now yours:\n\n", a.exit)
+				fmt.Fprintf(a.stdout, "\nA check like this exits with 1, which stops a release in CI. Now yours:\n\n")
 				fmt.Fprintf(a.stdout, "  mcprove contract snapshot -- npx -y my-mcp-server    # record; commit the file\n")
 				fmt.Fprintf(a.stdout, "  mcprove contract check -- npx -y my-mcp-server       # hold the server to it\n")
 			}
-			a.exit = exitOK // the demonstration worked
 			return nil
 		},
 	}

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"os/exec"
 	"strings"
 
@@ -38,6 +38,9 @@ func (a *app) diffCommand() *cobra.Command {
   mcprove contract diff old-tools.json -- npx -y my-mcp-server
   mcprove contract diff demo: demo:drift`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if of.format == "json" {
+				a.judging = "contract diff"
+			}
 			before, command, err := words(cmd, args)
 			if err != nil {
 				return err
@@ -111,26 +114,15 @@ func (a *app) source(ctx context.Context, f *targetFlags, word string) (side, er
 		only.config, only.server = "", ""
 		return a.live(ctx, &only, []string{word}, nil)
 	}
-	data, err := readBounded(word)
+	data, err := readFile(word)
+	if errors.Is(err, fs.ErrNotExist) {
+		return side{}, &Error{Exit: exitUsage, Code: "no-such-file", Where: word, Message: "there is no such file",
+			Try: "a side is a file, -, git:REV:path, a URL, demo:, or a command after --"}
+	}
 	if err != nil {
 		return side{}, err
 	}
 	return fileSide(word, word, data)
-}
-
-// maxFile bounds a file that is read whole.
-const maxFile = 256 << 20
-
-func readBounded(path string) ([]byte, error) {
-	st, err := os.Stat(path)
-	if err != nil {
-		return nil, &Error{Exit: exitUsage, Code: "no-such-file", Where: path, Message: "there is no such file",
-			Try: "a side is a file, -, git:REV:path, a URL, demo:, or a command after --"}
-	}
-	if st.Size() > maxFile {
-		return nil, usage(path, "", "the file has %d bytes; at most %d are read", st.Size(), maxFile)
-	}
-	return os.ReadFile(path)
 }
 
 func fileSide(name, file string, data []byte) (side, error) {

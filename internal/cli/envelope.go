@@ -3,6 +3,9 @@
 package cli
 
 import (
+	"strings"
+
+	"github.com/mcprove/mcprove/contract"
 	"github.com/mcprove/mcprove/report"
 )
 
@@ -17,6 +20,25 @@ func (a *app) envelope(verb, target string, summary []report.Tally, notes []stri
 		return err
 	}
 	return sink.Close()
+}
+
+// incomplete prints the object of a verb that judges and could not: a program
+// that reads it should not have to guess.
+func (a *app) incomplete(e *Error) {
+	if a.judging == "" || e.Exit == exitUsage {
+		return
+	}
+	run := &report.Run{
+		Verb: a.judging, Outcome: report.Incomplete, Exit: e.Exit, Redactor: a.redactor, DetailKey: "changes",
+		Notes: []string{strings.TrimPrefix(e.Where+": ", ": ") + e.Message},
+	}
+	for cl := contract.Breaking; cl >= contract.Cosmetic; cl-- {
+		run.Summary = append(run.Summary, report.Tally{Name: cl.String()})
+	}
+	sink, err := report.New("json", a.stdout, run, report.Options{})
+	if err == nil {
+		_ = sink.Close() // the error itself follows on stderr
+	}
 }
 
 // textOrJSON checks the format of a verb that does not judge.

@@ -57,7 +57,7 @@ var reasonExits = map[transport.Reason]struct {
 	transport.TimedOut:    {exitUnreachable, "timed-out", "give it longer with --timeout or --max-time"},
 	transport.NotFound:    {exitUnreachable, "wrong-path", "check the path of the URL; MCP endpoints are often at /mcp"},
 	transport.NotMCP:      {exitUnreachable, "not-mcp", "check the path of the URL; what answered does not speak MCP"},
-	transport.AuthNeeded:  {exitAuth, "auth-needed", "pass credentials: --header 'Authorization: Bearer TOKEN'"},
+	transport.AuthNeeded:  {exitAuth, "auth-needed", "pass credentials with --header 'Authorization: ...'"},
 	transport.Redirected:  {exitUnreachable, "redirected", "redirects are not followed: use the URL it points to, if you trust it"},
 	transport.BadStatus:   {exitUnreachable, "bad-status", "look at the server's log"},
 	transport.BadHTTP:     {exitUnreachable, "bad-http", "what answered does not speak HTTP/1.1 properly"},
@@ -89,7 +89,7 @@ func explain(err error, opened bool) *Error {
 		}
 	}
 	if e, ok := errors.AsType[*session.TimeoutError](err); ok {
-		out.Code, out.Where, out.Try = "no-answer", e.Method, "give it longer with --timeout, or see with -v what it sends"
+		out.Code, out.Where, out.Try = "no-answer", e.Method, "give it longer with --start-timeout or --timeout, or see with -v what it sends"
 		if line := lastLine(e.Stderr); line != "" {
 			out.Message += "; its stderr ends: " + line
 		}
@@ -104,7 +104,7 @@ func explain(err error, opened bool) *Error {
 	}
 	if e, ok := errors.AsType[*surface.ListError](err); ok && out.Exit == exitUnreachable {
 		out.Exit, out.Code, out.Where = exitIncomplete, "listing-failed", e.Kind.Method()
-		out.Try = "nothing was written: a partial surface would look like removals"
+		out.Try = "nothing was judged or written: a partial surface would look like removals"
 	}
 	if e, ok := errors.AsType[*surface.ItemError](err); ok {
 		out.Exit, out.Code, out.Where = exitIncomplete, "item-not-recordable", e.Kind.Method()

@@ -72,7 +72,7 @@ func (x *expander) server(name string, s *serverConfig) (*serverConfig, error) {
 	}
 	out.env, out.header = expandMap(s.env), expandMap(s.header)
 	x.app.learn(out.env)
-	x.app.learn(out.header)
+	x.app.learnHeaders(out.header)
 	if len(x.missing) > 0 {
 		slices.Sort(x.missing)
 		names := slices.Compact(x.missing)

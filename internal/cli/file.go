@@ -11,11 +11,28 @@ import (
 	"path/filepath"
 )
 
+// maxFile bounds a file that is read whole.
+const maxFile = 256 << 20
+
+// readFile reads a file that a user named: an ordinary one of a bounded size.
+func readFile(path string) ([]byte, error) {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, usage(path, "", "it is not an ordinary file")
+	case st.Size() > maxFile:
+		return nil, usage(path, "", "the file has %d bytes; at most %d are read", st.Size(), maxFile)
+	}
+	return os.ReadFile(path)
+}
+
 // writeFile writes a file whole or not at all: into a temporary file beside
 // it, which then takes its name. A file that holds the same bytes is left
 // alone.
 func writeFile(path string, data []byte) (changed bool, err error) {
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+	if old, err := readFile(path); err == nil && bytes.Equal(old, data) {
 		return false, nil
 	}
 	// Through a link, the file it points to is replaced, not the link.
@@ -24,8 +41,11 @@ func writeFile(path string, data []byte) (changed bool, err error) {
 	}
 	mode := fs.FileMode(0o644)
 	if st, err := os.Stat(path); err == nil {
-		if st.IsDir() {
+		switch {
+		case st.IsDir():
 			return false, fmt.Errorf("write %s: it is a folder", path)
+		case !st.Mode().IsRegular():
+			return false, fmt.Errorf("write %s: it is not an ordinary file", path)
 		}
 		mode = st.Mode().Perm()
 	}

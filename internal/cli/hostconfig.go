@@ -4,6 +4,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -80,6 +81,9 @@ func parseHostConfig(path string, data []byte) (*config, error) {
 					b, _ := jsonx.Marshal(v)
 					sc.env[k] = string(b)
 				}
+			}
+			if raw.Command == "" && sc.url == "" && !raw.Disabled {
+				return nil, fail(at, fmt.Sprintf("server %q has neither a command nor a url", s.Name), "")
 			}
 			if raw.Command != "" {
 				sc.command = append([]string{raw.Command}, raw.Args...)

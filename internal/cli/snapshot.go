@@ -50,6 +50,9 @@ changes. Nothing is written unless every listing could be read to its end.`,
 				return err
 			}
 			path := contractPath(file, t)
+			if err := replaceable(path); err != nil {
+				return err
+			}
 			changed, err := writeFile(path, data)
 			if err != nil {
 				return &Error{Exit: exitUsage, Code: "contract-not-written", Where: path, Message: err.Error(), Try: "choose another file with -f FILE"}

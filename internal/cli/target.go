@@ -91,6 +91,14 @@ type target struct {
 // resolve finds the target that words, command and flags name. Nothing is
 // guessed: a word that is no target is an error.
 func (a *app) resolve(f *targetFlags, before, command []string) (*target, error) {
+	for _, b := range []struct {
+		flag string
+		d    time.Duration
+	}{{"--timeout", f.timeout}, {"--start-timeout", f.start}, {"--max-time", f.maxTime}} {
+		if b.d <= 0 {
+			return nil, usage(b.flag, "write it like 30s or 2m", "a bound must be longer than nothing, is %s", b.d)
+		}
+	}
 	t := &target{}
 	var sc *serverConfig
 	switch {
@@ -182,7 +190,7 @@ func (a *app) override(f *targetFlags, sc *serverConfig, t *target) error {
 		sc.header[strings.TrimSpace(k)] = strings.TrimSpace(v)
 	}
 	a.learn(sc.env)
-	a.learn(sc.header)
+	a.learnHeaders(sc.header)
 	if f.cwd != "" {
 		sc.cwd = f.cwd
 	}

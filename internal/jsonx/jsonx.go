@@ -246,13 +246,63 @@ func Marshal(v any) ([]byte, error) {
 	return json.Marshal(v, json.Deterministic(true))
 }
 
-// Indent returns raw with every member and element on a line of its own.
-func Indent(raw []byte, prefix, indent string) ([]byte, error) {
-	v := Raw(bytes.Clone(raw))
-	if err := v.Indent(jsontext.WithIndentPrefix(prefix), jsontext.WithIndent(indent)); err != nil {
-		return nil, syntaxError(err)
+// maxIndent is the deepest level that Indent puts on lines of its own. Beyond
+// it white space would grow with the square of the depth.
+const maxIndent = 40
+
+// Indent returns raw with members and elements on lines of their own, two
+// spaces a level, down to 40 levels; what is deeper stays on one line.
+func Indent(raw []byte) ([]byte, error) {
+	compact, err := Compact(raw)
+	if err != nil {
+		return nil, err
 	}
-	return v, nil
+	out := make([]byte, 0, len(compact)+len(compact)/2)
+	depth := 0
+	line := func() {
+		if depth <= maxIndent {
+			out = append(out, '\n')
+			for range depth {
+				out = append(out, "  "...)
+			}
+		}
+	}
+	for i := 0; i < len(compact); {
+		c := compact[i]
+		switch c {
+		case '"':
+			end := skipString(compact, i)
+			out = append(out, compact[i:end]...)
+			i = end
+			continue
+		case '{', '[':
+			out = append(out, c)
+			if i+1 < len(compact) && compact[i+1] == c+2 { // empty: { and }, [ and ] are two apart
+				out = append(out, c+2)
+				i += 2
+				continue
+			}
+			depth++
+			line()
+		case '}', ']':
+			if depth--; depth < maxIndent {
+				line()
+			}
+			out = append(out, c)
+		case ',':
+			out = append(out, c)
+			line()
+		case ':':
+			out = append(out, c)
+			if depth <= maxIndent {
+				out = append(out, ' ')
+			}
+		default:
+			out = append(out, c)
+		}
+		i++
+	}
+	return out, nil
 }
 
 // Compact returns raw without white space, otherwise as it was written.

@@ -4,6 +4,7 @@ package jsonx_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -93,5 +94,26 @@ func TestLookupAndPosition(t *testing.T) {
 	}
 	if l, c := jsonx.Position(text, 4); l != 2 || c != 3 {
 		t.Errorf("Position = %d:%d", l, c)
+	}
+}
+
+func TestIndent(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{`{"a":[1,{"b":{}}],"c":[],"d":"{[,:"}`, "{\n  \"a\": [\n    1,\n    {\n      \"b\": {}\n    }\n  ],\n  \"c\": [],\n  \"d\": \"{[,:\"\n}"},
+		{`1`, `1`},
+		{` [ ] `, `[]`},
+	} {
+		got, err := jsonx.Indent([]byte(tc.in))
+		if err != nil || string(got) != tc.want {
+			t.Errorf("Indent(%s) = %s, %v; want %s", tc.in, got, err, tc.want)
+		}
+	}
+	deep := strings.Repeat(`{"a":[`, 2000) + strings.Repeat(`]}`, 2000)
+	got, err := jsonx.Indent([]byte(deep))
+	if err != nil || len(got) > 3*len(deep)+10_000 {
+		t.Fatalf("%d bytes of %d nested levels became %d (%v)", len(deep), 4000, len(got), err)
+	}
+	if back, err := jsonx.Compact(got); err != nil || string(back) != deep {
+		t.Errorf("not the same value: %v", err)
 	}
 }

@@ -80,7 +80,7 @@ func (r *Redactor) String(s string) string {
 	return s
 }
 
-var secretName = expression(`(?i)(token|secret|passw|api[-_]?key|credential|private[-_]?key|authorization|[-_]auth$|^auth$|cookie|signature|(^|_)dsn$|connection[-_]?string)`)
+var secretName = expression(`(?i)(token|secret|passw|creds?\b|_pat$|^pat$|api[-_]?key|credential|private[-_]?key|authorization|[-_]auth$|^auth$|cookie|signature|(^|_)dsn$|connection[-_]?string)`)
 
 // SecretName reports whether a header, variable or parameter of this name
 // should be taken to hold a secret.
