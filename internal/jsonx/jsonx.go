@@ -71,7 +71,12 @@ func (e *SyntaxError) Error() string {
 	if e.Pointer == "" {
 		return e.Err.Error()
 	}
-	return fmt.Sprintf("%v at %s", e.Err, e.Pointer)
+	const most = 200 // a pointer into a very deep value is longer than it is of use
+	p := e.Pointer
+	if len(p) > most {
+		p = p[:most] + "..."
+	}
+	return fmt.Sprintf("%v at %s", e.Err, p)
 }
 
 func (e *SyntaxError) Unwrap() error { return e.Err }
