@@ -16,7 +16,7 @@ const mcpContractFormat = 2
 // isMCPContract recognises the file that mcp-contract writes: a list of tools
 // beside what server and command they are of.
 func isMCPContract(ms map[string]jsonx.Member) bool {
-	return has("tools")(ms) && (has("command")(ms) || has("format")(ms) || has("server")(ms)) &&
+	return has("tools")(ms) && (has("command")(ms) || has("format")(ms)) &&
 		!has("initialize")(ms) && !has("facets")(ms) && !has("snapshotVersion")(ms)
 }
 

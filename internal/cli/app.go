@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -53,8 +54,7 @@ type app struct {
 
 // Main runs mcprove in this process's world and returns the exit code.
 func Main() int {
-	// A run is short and its memory small: collecting early would only cost.
-	debug.SetGCPercent(400)
+	collectLate()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	width := 0
@@ -66,6 +66,14 @@ func Main() int {
 		Environ: os.Environ(), Now: time.Now, Width: width,
 		StdoutTTY: term.IsTerminal(int(os.Stdout.Fd())), StderrTTY: term.IsTerminal(int(os.Stderr.Fd())),
 	})
+}
+
+// collectLate puts the first garbage collection off: most runs end before they
+// have used 16 MB. From then on memory is collected as usual.
+func collectLate() {
+	usual := debug.SetGCPercent(400)
+	first := new([16]byte)
+	runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, usual)
 }
 
 // Run is Main in a given world. The context ends when the user interrupts.
