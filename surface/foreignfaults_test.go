@@ -14,6 +14,15 @@ import (
 	"github.com/mcprove/mcprove/surface"
 )
 
+// A listing that also names its server is a listing: what marks the other
+// tool's file is the command or the format.
+func TestListingWithAServerIsAListing(t *testing.T) {
+	s, err := surface.Read("l", []byte(`{"server":{"name":"x","version":"1"},"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`))
+	if err != nil || len(s.Items(surface.Tools)) != 1 || s.Items(surface.Tools)[0].Member("inputSchema") == nil {
+		t.Errorf("%v %v", s, err)
+	}
+}
+
 func TestForeignFaultsHaveAPlace(t *testing.T) {
 	const diff = `{"snapshotVersion":"1.0.0","server":{"name":"s","capabilities":{}},"resources":{},"prompts":{},` + "\n"
 	for _, tc := range []struct {
@@ -40,8 +49,8 @@ func TestForeignFaultsHaveAPlace(t *testing.T) {
 		{"an enum is a word", `{"format":2,"tools":[{"name":"a","output":[{"name":"x","enum":"b"}]}]}`, 1, 63, "enum must be an array"},
 		{"a hint is a word", `{"format":2,"tools":[{"name":"a","behaviour":{"read_only":"yes"}}]}`, 1, 59, "read_only must be true or false"},
 		{"an unknown hint", `{"format":2,"tools":[{"name":"a","behaviour":{"open":true}}]}`, 1, 54, `unknown member "open"`},
-		{"a server is a name", `{"tools":[],"server":"s"}`, 1, 22, "server must be an object"},
-		{"a version is a number", `{"tools":[],"server":{"version":1}}`, 1, 33, "version must be a string"},
+		{"a server is a name", `{"tools":[],"server":"s","command":"c"}`, 1, 22, "server must be an object"},
+		{"a version is a number", `{"tools":[],"server":{"version":1},"command":"c"}`, 1, 33, "version must be a string"},
 		{"a resource is an object", `{"tools":[],"command":"","resources":[{"uri":"a"}]}`, 1, 39, "must be a string"},
 		{"a resource is empty", `{"tools":[],"command":"","resources":[""]}`, 1, 39, "non-empty"},
 		{"a prompt is a number", `{"tools":[],"command":"","prompts":[1]}`, 1, 37, "must be an object"},
