@@ -460,23 +460,31 @@ func TestResultThatIsTooDeep(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	for _, name := range []string{"silent", "floods", "half", "never exits"} {
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(200*time.Millisecond, cancel)
-		begin := time.Now()
+		var begin time.Time
+		interrupt := func() {
+			begin = time.Now()
+			cancel()
+		}
 		target := process(name)
 		target.CloseGrace, target.TermGrace = time.Hour, time.Hour
-		s, err := session.Open(ctx, target, session.Options{})
 		if name == "never exits" {
+			// Open must succeed first, however long the process takes to start.
+			s, err := session.Open(ctx, target, session.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			<-ctx.Done()
+			interrupt()
 			if err := s.Close(ctx); err != nil {
 				t.Error(err)
 			}
-		} else if !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", name, err)
+		} else {
+			time.AfterFunc(200*time.Millisecond, interrupt)
+			if _, err := session.Open(ctx, target, session.Options{}); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
-		if d := time.Since(begin); d > 2*time.Second {
+		// A kill and the wait for it, on a machine that may be busy.
+		if d := time.Since(begin); d > 5*time.Second {
 			t.Errorf("%s: took %s", name, d)
 		}
 	}

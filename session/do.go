@@ -177,24 +177,34 @@ func (l *link) newID() json.RawMessage {
 	}
 }
 
+// failure is the error that a response carries.
+func failure(method string, f *wire.Frame) error {
+	m := f.Message()
+	e := &RPCError{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data, Method: method}
+	if f.HTTP == nil {
+		return e
+	}
+	e.Status = f.HTTP.Status
+	empty := e.Code == 0 && e.Message == "" // the status tells more
+	if e.Status < 300 || e.Status != 401 && e.Status != 403 && !empty {
+		return e
+	}
+	status, ok := transport.StatusError(f.HTTP, nil).(*transport.Error)
+	if !ok {
+		return e
+	}
+	if !empty {
+		status.Err = e // the way in matters more than the words of the refusal
+	}
+	return status
+}
+
 // interpret reads a response into r: an error, or a result and its type.
 func (l *link) interpret(method string, f *wire.Frame, r *Result) error {
 	m := f.Message()
 	r.Raw, r.ResultType, r.members = nil, "", nil
 	if m.Kind == wire.ErrorResponse {
-		e := &RPCError{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data, Method: method}
-		if f.HTTP == nil {
-			return e
-		}
-		e.Status = f.HTTP.Status
-		if e.Status == 401 || e.Status == 403 {
-			// The way in matters more than the words of the refusal.
-			if auth, ok := transport.StatusError(f.HTTP, nil).(*transport.Error); ok {
-				auth.Err = e
-				return auth
-			}
-		}
-		return e
+		return failure(method, f)
 	}
 	r.Raw = m.Result
 	for _, fault := range m.Faults {

@@ -21,10 +21,17 @@ type RPCError struct {
 }
 
 func (e *RPCError) Error() string {
-	if e.Method == "" {
-		return fmt.Sprintf("error %d: %s", e.Code, e.Message)
+	s := fmt.Sprintf("error %d", e.Code)
+	switch {
+	case e.Message != "":
+		s += ": " + e.Message
+	case e.Code == 0:
+		s = "an error without code and message"
 	}
-	return fmt.Sprintf("%s: error %d: %s", e.Method, e.Code, e.Message)
+	if e.Method == "" {
+		return s
+	}
+	return e.Method + ": " + s
 }
 
 // TimeoutError is a bounded wait that ended without an answer.
@@ -73,7 +80,11 @@ type PageError struct {
 	Err    error
 }
 
-func (e *PageError) Error() string { return fmt.Sprintf("page %d: %v", e.Page, e.Err) }
+// Error leaves the method out: who lists has named it, and so may the cause.
+func (e *PageError) Error() string {
+	return fmt.Sprintf("page %d: %s", e.Page, strings.TrimPrefix(e.Err.Error(), e.Method+": "))
+}
+
 func (e *PageError) Unwrap() error { return e.Err }
 
 // NegotiationError is a session that found no common language.

@@ -72,8 +72,7 @@ func (s *Session) cursor(method string, r *Result, l *Listing) (cursor string, m
 	}
 	cursor, _ = jsonx.Text(raw)
 	if cursor == "" && s.link.spoken().Era() != spec.Modern {
-		s.facts.note(EmptyCursor, method+": nextCursor is empty", r.Exchange.Response)
-		l.Notes = append(l.Notes, method+": nextCursor is empty, read as the end of the list")
+		s.facts.note(EmptyCursor, method+": nextCursor is empty, read as the end of the list", r.Exchange.Response)
 		return "", false, nil
 	}
 	return cursor, true, nil

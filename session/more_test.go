@@ -51,7 +51,13 @@ func TestList(t *testing.T) {
 		{"three pages", modern, table(three), 3, good("")},
 		{"three pages, legacy", legacy, table(three), 3, good("")},
 		{"an empty cursor is one", modern, table(map[string]string{"-": `{"nextCursor":""}`, "": `{}`}), 2, good("")},
-		{"an empty cursor ends", legacy, table(map[string]string{"-": `{"nextCursor":""}`}), 1, good("nextCursor is empty")},
+		{"an empty cursor ends", legacy, table(map[string]string{"-": `{"nextCursor":""}`}), 1, func(s *session.Session, l *session.Listing, err error) string {
+			if a := s.Anomalies(); err != nil || len(l.Notes) != 0 || len(a) != 1 || a[0].Kind != session.EmptyCursor ||
+				a[0].Note != "tools/list: nextCursor is empty, read as the end of the list" {
+				return fmt.Sprint(err, l.Notes, a)
+			}
+			return ""
+		}},
 		{"null ends", modern, table(map[string]string{"-": `{"nextCursor":null}`}), 1, good("nextCursor is null")},
 		{"a number", modern, table(map[string]string{"-": `{"nextCursor":5}`}), 1, func(_ *session.Session, _ *session.Listing, err error) string {
 			var p *session.PageError

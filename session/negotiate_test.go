@@ -5,6 +5,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -512,5 +513,76 @@ func TestNegotiateProcesses(t *testing.T) {
 				t.Errorf("took %s", took)
 			}
 		})
+	}
+}
+
+// TestStatusWithForeignJSON: JSON that is no JSON-RPC does not hide the status
+// that it came with.
+func TestStatusWithForeignJSON(t *testing.T) {
+	for _, body := range []string{
+		`{"error":"x"}`, `{"error":{"code":404,"message":"x"}}`, `{"result":false}`, `{"id":7,"error":{}}`,
+		`{"method":"POST","error":"x"}`, `{"jsonrpc":"2.0","id":null,"error":"x"}`,
+	} {
+		for status, reason := range map[int]transport.Reason{
+			400: transport.BadStatus, 401: transport.AuthNeeded, 403: transport.AuthNeeded, 404: transport.NotFound,
+			405: transport.BadStatus, 429: transport.BadStatus, 503: transport.BadStatus,
+		} {
+			for _, media := range []string{"application/json", "application/problem+json"} {
+				for _, era := range []spec.Era{0, spec.Legacy, spec.Modern} {
+					_, err := session.Open(t.Context(), handler(func(w http.ResponseWriter, _ *http.Request, _ *wire.Message) {
+						w.Header().Set("Content-Type", media)
+						w.WriteHeader(status)
+						_, _ = w.Write([]byte(body))
+					}), session.Options{Era: era})
+					e := as[*transport.Error](t, err)
+					if want := fmt.Sprintf("HTTP %d %s", status, http.StatusText(status)); e.Reason != reason || !strings.HasPrefix(err.Error(), want) ||
+						e.Err != nil || strings.Contains(err.Error(), "error 0") {
+						t.Errorf("%d %s %s: %v (%s)", status, media, body, err, e.Reason)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestHandshakeRefused: the words of the refusal are told.
+func TestHandshakeRefused(t *testing.T) {
+	for name, serve := range map[string]func(*peer){
+		"initialize alone": legacy(failOn("initialize", -32000, "")),
+		"everything": func(p *peer) {
+			for m := p.next(); m != nil; m = p.next() {
+				p.fail(m, -32000, "")
+			}
+		},
+		"after a DiscoverResult": legacy(func(p *peer, m *wire.Message) bool {
+			if m.Method == "server/discover" {
+				p.result(m, `{"supportedVersions":["2025-11-25"]}`)
+				return true
+			}
+			return failOn("initialize", -32000, "")(p, m)
+		}),
+		"with a list": legacy(failOn("initialize", -32000, `,"data":{"supported":["1.0"]}`)),
+	} {
+		for _, era := range []spec.Era{0, spec.Legacy} {
+			_, err := session.Open(t.Context(), once(serve), session.Options{Era: era})
+			if e := as[*session.NegotiationError](t, err); !strings.HasSuffix(e.Error(), ": initialize: error -32000: no") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestErrorTexts(t *testing.T) {
+	rpc := &session.RPCError{Method: "tools/list", Code: -32603, Message: "x"}
+	for want, err := range map[string]error{
+		"tools/list: error -32603: x":                   rpc,
+		"page 2: error -32603: x":                       &session.PageError{Method: "tools/list", Page: 2, Err: rpc},
+		"page 1: no answer within 30s":                  &session.PageError{Method: "tools/list", Page: 1, Err: &session.TimeoutError{Method: "tools/list", After: 30 * time.Second}},
+		"tools/list: error -5":                          &session.RPCError{Method: "tools/list", Code: -5},
+		"tools/list: an error without code and message": &session.RPCError{Method: "tools/list"},
+	} {
+		if got := err.Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -104,7 +104,7 @@ func (r *Result) Member(name string) json.RawMessage {
 // Listing is a whole list, page by page.
 type Listing struct {
 	Pages []*Result
-	Notes []string // facts worth telling that are no failure
+	Notes []string // facts worth telling that are neither failure nor anomaly
 	// Failed is the page that could not be read, nil when none was asked for
 	// in vain.
 	Failed *Result

@@ -62,7 +62,7 @@ func (l *link) body(c *call, e transport.Event) {
 	}
 	if int64(len(e.Body)) == e.BodySize && l.http() {
 		f := &wire.Frame{Raw: e.Body, Time: time.Now(), Dir: wire.ToClient, HTTP: e.Head}
-		if m := f.Message(); m.Kind != wire.Invalid {
+		if m := f.Message(); m.Kind != wire.Invalid && !l.foreign(f, m) {
 			l.facts.note(WrongMediaType, fmt.Sprintf("JSON-RPC as %.80q", e.Head.Get(spec.HeaderContentType)), f)
 			l.frame(c, f)
 			return
@@ -141,7 +141,27 @@ func (l *link) frame(c *call, f *wire.Frame) {
 	}
 }
 
+// foreign reports whether the JSON of a refusal is somebody else's, such as a
+// framework's or a gateway's {"error":"Not Found"}: it has no jsonrpc, and the
+// id of no call. It explains its status and nothing more.
+func (l *link) foreign(f *wire.Frame, m *wire.Message) bool {
+	if f.HTTP == nil || f.HTTP.Status < 300 || m.Kind == wire.Batch || m.JSONRPC != nil {
+		return false
+	}
+	key, ok := m.Key()
+	if !ok {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.calls[key]) == 0
+}
+
 func (l *link) message(c *call, f *wire.Frame, m *wire.Message) {
+	if l.foreign(f, m) {
+		l.noise(c, f, m)
+		return
+	}
 	switch m.Kind {
 	case wire.Request:
 		l.serverRequest(c, f, m)

@@ -119,8 +119,7 @@ func (u *Subscription) ended(response *wire.Frame, err error) {
 	case err != nil:
 		u.err = err
 	case response.Message().Kind == wire.ErrorResponse:
-		e := response.Message().Error
-		u.err = &RPCError{Code: e.Code, Message: e.Message, Data: e.Data, Method: spec.MethodListen}
+		u.err = failure(spec.MethodListen, response)
 	default:
 		u.err = io.EOF
 	}
