@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/text"
@@ -109,7 +110,13 @@ type ListError struct {
 	Err  error
 }
 
-func (e *ListError) Error() string { return e.Kind.Method() + ": " + e.Err.Error() }
+func (e *ListError) Error() string {
+	if m := e.Err.Error(); strings.HasPrefix(m, e.Kind.Method()+": ") {
+		return m // it names the method itself
+	}
+	return e.Kind.Method() + ": " + e.Err.Error()
+}
+
 func (e *ListError) Unwrap() error { return e.Err }
 
 // collect reads every page of one listing.
