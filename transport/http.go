@@ -181,15 +181,14 @@ func (c *httpConn) receive(fl *flow) {
 	delete(c.flows, fl.channel)
 	ours := fl.ours
 	c.mu.Unlock()
-	if err != nil {
-		e := c.named(err)
-		if ours {
-			e = c.errorf(Closed, "closed by us", nil)
-		}
-		c.arrive(Event{Kind: EventClosed, Channel: fl.channel, Tag: fl.tag, Err: e})
-		return
+	e := Event{Kind: EventClosed, Channel: fl.channel, Tag: fl.tag}
+	switch {
+	case ours: // the server may have seen it and ended the stream properly
+		e.Err = c.errorf(Closed, "closed by us", nil)
+	case err != nil:
+		e.Err = c.named(err)
 	}
-	c.arrive(Event{Kind: EventClosed, Channel: fl.channel, Tag: fl.tag})
+	c.arrive(e)
 }
 
 // CloseChannel implements Conn.
