@@ -36,13 +36,31 @@ func (e *RPCError) Error() string {
 
 // TimeoutError is a bounded wait that ended without an answer.
 type TimeoutError struct {
-	Method string
-	After  time.Duration
-	Stderr string // the last a process wrote there
+	Method string        // the last one asked
+	After  time.Duration // the bound
+	Stderr string        // the last a process wrote there
+	// Start says that the bound was Timeouts.Start, which holds for all that
+	// Open tries. Tried is every method that was not answered then, in order.
+	Start bool
+	Tried []string
 }
 
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("%s: no answer within %s", e.Method, e.After)
+	if e.Start {
+		return fmt.Sprintf("no answer to %s within %s (the start bound)", strings.Join(e.Tried, " or "), rounded(e.After))
+	}
+	return fmt.Sprintf("%s: no answer within %s", e.Method, rounded(e.After))
+}
+
+// rounded is a duration as people tell it.
+func rounded(d time.Duration) time.Duration {
+	switch {
+	case d >= time.Second:
+		return d.Round(100 * time.Millisecond)
+	case d >= time.Millisecond:
+		return d.Round(time.Millisecond)
+	}
+	return d
 }
 
 // Timeout makes the error one of net's kind.

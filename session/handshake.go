@@ -35,7 +35,7 @@ func (n *negotiator) discover(ctx context.Context, l *link, r spec.Revision, lim
 	if next == 0 || next == r || n.o.Revision.Valid() {
 		return d
 	}
-	return n.discoverOnce(ctx, l, next, limit, false)
+	return n.discoverOnce(ctx, l, next, min(limit, n.limit(l)), false)
 }
 
 func (n *negotiator) discoverOnce(ctx context.Context, l *link, r spec.Revision, limit time.Duration, fresh bool) discovery {
@@ -211,6 +211,12 @@ func (n *negotiator) initialize(ctx context.Context, l *link, limit time.Duratio
 	x := &wire.Exchange{Method: spec.MethodInitialize}
 	a := Attempt{Transport: l.conn.Kind(), Method: x.Method, Revision: asked.String(), Fresh: fresh, Exchange: x}
 	frame, err := l.once(ctx, &Request{Method: x.Method, Timeout: limit}, n.hello(asked), x)
+	return n.greeted(ctx, l, asked, a, frame, err)
+}
+
+// greeted reads the answer to an initialize and ends the handshake.
+func (n *negotiator) greeted(ctx context.Context, l *link, asked spec.Revision, a Attempt, frame *wire.Frame, err error) (*Negotiated, error) {
+	x := a.Exchange
 	var result Result
 	if err == nil {
 		err = l.interpret(x.Method, frame, &result)
@@ -239,7 +245,9 @@ func (n *negotiator) initialize(ctx context.Context, l *link, limit time.Duratio
 	l.settle()
 	n.note(a, nil, "legacy")
 	neg.Attempts = n.attempts
-	err = l.post(ctx, notificationText(spec.NotificationInitialized, nil), l.header(spec.NotificationInitialized, nil))
+	limit, cancel := context.WithTimeout(ctx, n.limit(l))
+	defer cancel()
+	err = l.post(limit, notificationText(spec.NotificationInitialized, nil), l.header(spec.NotificationInitialized, nil))
 	if err != nil && (ctx.Err() != nil || isLost(err)) {
 		return nil, err
 	}
@@ -269,10 +277,10 @@ func (n *negotiator) accept(neg *Negotiated, result *Result, frame *wire.Frame) 
 }
 
 // probe looks for a modern server that has no server/discover.
-func (n *negotiator) probe(ctx context.Context, l *link, limit time.Duration) *Negotiated {
+func (n *negotiator) probe(ctx context.Context, l *link) *Negotiated {
 	for _, method := range []string{spec.MethodToolsList, spec.MethodResourcesList, spec.MethodPromptsList} {
 		x := &wire.Exchange{Method: method}
-		frame, err := l.once(ctx, &Request{Method: method, Timeout: limit}, nil, x)
+		frame, err := l.once(ctx, &Request{Method: method, Timeout: n.limit(l)}, nil, x)
 		if err != nil || member(frame.Message().Result, spec.FieldResultType) == nil {
 			continue
 		}

@@ -12,9 +12,11 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -206,6 +208,10 @@ var actors = map[string]func(*peer){
 	"modern": modern(nil),
 	"legacy": legacy(nil),
 	"silent": func(*peer) { time.Sleep(time.Hour) },
+	"stubborn": func(*peer) {
+		signal.Ignore(syscall.SIGTERM)
+		time.Sleep(time.Hour)
+	},
 	"dies on discover": legacy(func(p *peer, m *wire.Message) bool {
 		if m.Method == "server/discover" {
 			fmt.Fprintln(os.Stderr, "unknown method, leaving")

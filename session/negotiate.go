@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcprove/mcprove/spec"
@@ -23,10 +24,25 @@ type negotiator struct {
 	begin    time.Time
 }
 
-// left is what is left of the time for a server's start, at least a moment.
+// left is what is left of the time for a server's start. It is never zero,
+// which would be no bound.
 func (n *negotiator) left() time.Duration {
-	return max(bound(n.o.Timeouts.Start)-time.Since(n.begin), n.o.Timeouts.Discover, time.Second)
+	return max(bound(n.o.Timeouts.Start)-time.Since(n.begin), time.Millisecond)
 }
+
+// limit is the bound of one request on a link: what is left of the start for
+// a process, that of a request where nothing has to start.
+func (n *negotiator) limit(l *link) time.Duration {
+	if l.http() {
+		return n.o.Timeouts.Request
+	}
+	return n.left()
+}
+
+// spent reports whether another process would not get the time to say a word.
+func (n *negotiator) spent() bool { return n.left() < leastFresh }
+
+const leastFresh = 100 * time.Millisecond
 
 // verdict is what an answer to server/discover says about the server.
 type verdict uint8
@@ -89,7 +105,11 @@ func newest(e spec.Era) spec.Revision {
 // open connects. A bound of Start holds even where the caller gave none.
 func (n *negotiator) open(ctx context.Context, target transport.Target) (*link, error) {
 	n.watch.waitFor("a connection", nil)
-	limit, cancel := context.WithTimeout(ctx, bound(n.o.Timeouts.Start))
+	patience := n.left()
+	if n.target.Kind() == transport.StreamableHTTP {
+		patience = bound(n.o.Timeouts.Start)
+	}
+	limit, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	l, err := openLink(limit, target, n.o, n.facts)
 	if err != nil {
@@ -99,14 +119,23 @@ func (n *negotiator) open(ctx context.Context, target transport.Target) (*link, 
 }
 
 // drop closes a connection that is not used any more. Nothing it holds is
-// worth patience.
+// worth patience, and none is left for a process that said nothing or took all
+// the time there was.
 func (n *negotiator) drop(ctx context.Context, l *link) {
+	if h, ok := l.conn.(transport.Hurrier); ok && (l.started().IsZero() || n.left() < shortRest) {
+		h.Hurry(dropCloseGrace, dropTermGrace)
+	}
 	limit, cancel := context.WithTimeout(ctx, dropPatience)
 	defer cancel()
 	_ = l.close(limit)
 }
 
-const dropPatience = time.Second
+const (
+	dropPatience   = time.Second
+	dropCloseGrace = 200 * time.Millisecond
+	dropTermGrace  = 300 * time.Millisecond
+	shortRest      = 5 * time.Second
+)
 
 func (n *negotiator) note(a Attempt, err error, format string, args ...any) {
 	a.Err, a.Verdict = err, fmt.Sprintf(format, args...)
@@ -125,10 +154,32 @@ func (n *negotiator) fail(asked string, supported []string, err error) error {
 		known.Attempts = n.attempts
 		return known
 	}
+	if errors.As(err, &t) {
+		err = n.late(t)
+	}
 	if len(supported) == 0 && (errors.As(err, &e) || errors.As(err, &t)) {
 		return err
 	}
 	return &NegotiationError{Asked: asked, Supported: supported, Attempts: n.attempts, Err: err}
+}
+
+// late is the error of a wait that ended the negotiation. Where a server has to
+// start, that is the bound of the start, of which the last wait had the rest.
+func (n *negotiator) late(t *TimeoutError) error {
+	if n.target.Kind() == transport.StreamableHTTP || n.o.Timeouts.Start <= 0 {
+		return t
+	}
+	out := &TimeoutError{Method: t.Method, After: n.o.Timeouts.Start, Stderr: t.Stderr, Start: true}
+	for _, a := range n.attempts {
+		var silent *TimeoutError
+		if errors.As(a.Err, &silent) && !slices.Contains(out.Tried, a.Method) {
+			out.Tried = append(out.Tried, a.Method)
+		}
+	}
+	if !slices.Contains(out.Tried, t.Method) {
+		out.Tried = append(out.Tried, t.Method)
+	}
+	return out
 }
 
 // contextCause is the end of the caller's context, when that was the reason.
@@ -148,18 +199,14 @@ func (n *negotiator) modernOnly(ctx context.Context) (*link, *Negotiated, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	limit := n.left()
-	if l.http() {
-		limit = n.o.Timeouts.Request
-	}
-	d := n.discover(ctx, l, n.modern(), limit, true)
+	d := n.discover(ctx, l, n.modern(), n.limit(l), true)
 	if d.verdict == isModern {
 		return l, d.agreed, nil
 	}
 	var rpc *RPCError
 	if errors.As(d.err, &rpc) && rpc.Code == spec.CodeMethodNotFound {
 		// A modern server that forgot server/discover still marks its results.
-		if neg := n.probe(ctx, l, limit); neg != nil {
+		if neg := n.probe(ctx, l); neg != nil {
 			return l, neg, nil
 		}
 	}

@@ -181,7 +181,8 @@ func TestNegotiateFails(t *testing.T) {
 			for p.next() != nil {
 			}
 		}, session.Options{}, func(t *testing.T, err error) {
-			if e := as[*session.TimeoutError](t, err); e.Method != "initialize" || e.After != 47*time.Second {
+			if e := as[*session.TimeoutError](t, err); e.Method != "initialize" || e.After != time.Minute || !e.Start ||
+				e.Error() != "no answer to server/discover or initialize within 1m0s (the start bound)" {
 				t.Errorf("%+v", e)
 			}
 		}, time.Minute},
@@ -583,6 +584,90 @@ func TestErrorTexts(t *testing.T) {
 	} {
 		if got := err.Error(); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestStartBound: all that Open tries on a silent server ends with Start.
+func TestStartBound(t *testing.T) {
+	mute := func(p *peer) {
+		for p.next() != nil {
+		}
+	}
+	for _, tc := range []struct {
+		start     time.Duration
+		o         session.Options
+		serve     func(*peer)
+		processes int32
+		text      string
+	}{
+		{300 * time.Millisecond, session.Options{}, mute, 1, "no answer to server/discover or initialize within 300ms (the start bound)"},
+		{time.Second, session.Options{}, mute, 1, "no answer to server/discover or initialize within 1s (the start bound)"},
+		{4 * time.Second, session.Options{}, mute, 2, "no answer to server/discover or initialize within 4s (the start bound)"},
+		{15 * time.Second, session.Options{}, mute, 2, "no answer to server/discover or initialize within 15s (the start bound)"},
+		{2345678 * time.Microsecond, session.Options{Era: spec.Legacy}, mute, 1, "no answer to initialize within 2.3s (the start bound)"},
+		{2 * time.Second, session.Options{Era: spec.Modern}, mute, 1, "no answer to server/discover within 2s (the start bound)"},
+		{4 * time.Second, session.Options{}, legacy(silentOn("initialize")), 2, "no answer to initialize within 4s (the start bound)"},
+		{2 * time.Second, session.Options{Era: spec.Modern}, func(p *peer) {
+			for m := p.next(); m != nil; m = p.next() {
+				if m.Method == "server/discover" {
+					p.fail(m, -32601, "")
+				}
+			}
+		}, 1, "the server does not speak 2026-07-28: server/discover: error -32601: no"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begin := time.Now()
+			f := once(tc.serve)
+			tc.o.Timeouts.Start = tc.start
+			_, err := session.Open(t.Context(), f, tc.o)
+			if err == nil || err.Error() != tc.text || f.n.Load() != tc.processes {
+				t.Errorf("%s: %v, %d processes", tc.start, err, f.n.Load())
+			}
+			var e *session.TimeoutError
+			if errors.As(err, &e) && (!e.Start || e.After != tc.start) {
+				t.Errorf("%+v", e)
+			}
+			if took := time.Since(begin); took > tc.start+100*time.Millisecond {
+				t.Errorf("%s: took %s", tc.start, took)
+			}
+		})
+	}
+}
+
+// TestStartBoundSlowServer: a server that comes up late, but within Start, is
+// not given up for a fresh process that would come up too late.
+func TestStartBoundSlowServer(t *testing.T) {
+	for _, serve := range []func(*peer){legacy(nil), legacy(silentOn("server/discover"))} {
+		synctest.Test(t, func(t *testing.T) {
+			s := open(t, once(slow(1200*time.Millisecond, serve)), session.Options{Timeouts: session.Timeouts{Start: 2 * time.Second}})
+			if n := s.Negotiated(); n.Revision != spec.Rev20251125 || attempts(n.Attempts) != "fresh server/discover, initialize" || n.Handshake == nil {
+				t.Errorf("%+v", n)
+			}
+			call(t, s, "tools/list", "")
+			shut(t, s)
+		})
+	}
+}
+
+// TestStartBoundProcess: ending the process is within the bound, but for a
+// moment, whatever patience the target has.
+func TestStartBoundProcess(t *testing.T) {
+	for _, name := range []string{"silent", "stubborn", "floods"} {
+		for _, start := range []time.Duration{time.Second, 4 * time.Second} {
+			t.Run(name+" "+start.String(), func(t *testing.T) {
+				t.Parallel()
+				target := process(name)
+				target.CloseGrace, target.TermGrace = time.Hour, time.Hour
+				begin := time.Now()
+				_, err := session.Open(t.Context(), target, session.Options{Timeouts: session.Timeouts{Start: start}})
+				if e := as[*session.TimeoutError](t, err); !e.Start || e.After != start {
+					t.Errorf("%+v", e)
+				}
+				if took := time.Since(begin); took > start+time.Second {
+					t.Errorf("took %s", took)
+				}
+			})
 		}
 	}
 }

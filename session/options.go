@@ -60,8 +60,8 @@ type Options struct {
 // negative one is no bound but the context.
 type Timeouts struct {
 	Request  time.Duration // one request: 30 s
-	Start    time.Duration // a stdio server's start, up to its first answer, whatever is tried: 60 s
-	Discover time.Duration // server/discover on a silent stdio server, before initialize is tried too: 3 s
+	Start    time.Duration // a stdio server's start, all that Open tries together: 60 s
+	Discover time.Duration // server/discover on a silent stdio server, before initialize is tried too: 3 s, at most a third of Start
 	Close    time.Duration // ending streams and process: 5 s
 }
 

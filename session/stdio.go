@@ -18,7 +18,25 @@ const (
 	// overtaking is how long the answer to an earlier request is waited for
 	// when that to a later one has come: a server may answer side by side.
 	overtaking = 250 * time.Millisecond
+	// worthFresh is the least that the first process and a fresh one must have
+	// each. With less, the first one has all of it.
+	worthFresh = time.Second
 )
+
+// asking is how long server/discover is waited for before initialize is tried.
+func (n *negotiator) asking() time.Duration {
+	return min(bound(n.o.Timeouts.Discover), bound(n.o.Timeouts.Start)/3)
+}
+
+// share is how long initialize is waited for in the process that was asked by
+// server/discover: the rest is for a fresh one.
+func (n *negotiator) share() time.Duration {
+	left := n.left()
+	if left < 2*worthFresh {
+		return left
+	}
+	return min(left/2, sameProcess)
+}
 
 // reply is the end of one request.
 type reply struct {
@@ -66,14 +84,15 @@ func (n *negotiator) autoStdio(ctx context.Context) (*link, *Negotiated, error) 
 	defer stop()
 	r := n.modern()
 	discover := n.ask(asking, l, spec.MethodDiscover, r, n.left())
-	t := time.NewTimer(bound(n.o.Timeouts.Discover))
+	begin := time.Now()
+	t := time.NewTimer(n.asking())
 	defer t.Stop()
 	select {
 	case a := <-discover:
 		return n.afterAnswer(ctx, l, n.discovered(l, r, a.x, a.frame, a.err, true))
 	case <-t.C:
 	}
-	return n.afterSilence(ctx, asking, l, r, discover)
+	return n.afterSilence(ctx, asking, l, r, discover, begin)
 }
 
 // afterAnswer goes on with a server that has answered server/discover, or has
@@ -88,10 +107,11 @@ func (n *negotiator) afterAnswer(ctx context.Context, l *link, d discovery) (*li
 	case d.verdict == isModern:
 		return l, d.agreed, nil
 	case d.verdict == isOther, d.verdict == otherVersion && knowsLegacy(d.supported):
-		neg, err := n.initialize(ctx, l, min(n.left(), sameProcess), false)
+		neg, err := n.initialize(ctx, l, n.share(), false)
 		if err == nil {
 			return l, neg, nil
 		}
+		d.err = err
 	case d.verdict == isSilent, d.verdict == hasDied:
 	default:
 		n.drop(ctx, l)
@@ -101,6 +121,9 @@ func (n *negotiator) afterAnswer(ctx context.Context, l *link, d discovery) (*li
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
+	if n.spent() {
+		return nil, nil, n.fail(n.legacy().String(), supportedBy(d.err), d.err)
+	}
 	// Some servers are wedged by a request before the handshake.
 	return n.legacyFresh(ctx)
 }
@@ -109,20 +132,20 @@ func (n *negotiator) afterAnswer(ctx context.Context, l *link, d discovery) (*li
 // time. Silence means legacy; but a server that takes long to start is silent
 // too. An initialize tells them apart: who answers it was up, and has ignored
 // server/discover; who was slow answers both. The process is spoilt by two
-// openings and mostly given up for a fresh one.
-func (n *negotiator) afterSilence(ctx, asking context.Context, l *link, r spec.Revision, discover <-chan reply) (*link, *Negotiated, error) {
+// openings and mostly given up for a fresh one. begin is when it was started.
+func (n *negotiator) afterSilence(ctx, asking context.Context, l *link, r spec.Revision, discover <-chan reply, begin time.Time) (*link, *Negotiated, error) {
 	n.watch.waitFor("an answer to "+spec.MethodInitialize, l)
-	hello := n.ask(asking, l, spec.MethodInitialize, n.legacy(), min(n.left(), sameProcess))
+	hello := n.ask(asking, l, spec.MethodInitialize, n.legacy(), n.share())
 	var first, second *reply // answers to server/discover and initialize
 	select {
 	case a := <-discover:
 		first = &a
-		second = soon(hello)
+		second = n.soon(hello)
 	case a := <-hello:
 		second = &a
 		var late *TimeoutError
 		if !errors.As(a.err, &late) {
-			first = soon(discover)
+			first = n.soon(discover)
 		}
 	}
 	if first != nil && first.err == nil {
@@ -133,7 +156,18 @@ func (n *negotiator) afterSilence(ctx, asking context.Context, l *link, r spec.R
 		d = n.discovered(l, r, first.x, first.frame, first.err, true)
 	} else {
 		n.note(Attempt{Transport: l.conn.Kind(), Method: spec.MethodDiscover, Revision: r.String(), Fresh: true},
-			&TimeoutError{Method: spec.MethodDiscover, After: n.o.Timeouts.Discover}, "no answer")
+			&TimeoutError{Method: spec.MethodDiscover, After: n.asking()}, "no answer")
+	}
+	if d.verdict != isModern && d.verdict != isFatal && second != nil && second.err == nil && n.left() < 2*l.started().Sub(begin)+overtaking {
+		// A fresh process would not come up in time: this one has to do.
+		at := Attempt{Transport: l.conn.Kind(), Method: spec.MethodInitialize, Revision: n.legacy().String(), Exchange: second.x}
+		l.speak(n.legacy(), "", true)
+		neg, err := n.greeted(ctx, l, n.legacy(), at, second.frame, nil)
+		if err == nil {
+			return l, neg, nil
+		}
+		n.drop(ctx, l)
+		return nil, nil, n.fail(n.legacy().String(), supportedBy(err), err)
 	}
 	sure := n.noteHello(l, second)
 	if d.verdict == isModern && second != nil && second.refused() {
@@ -148,6 +182,10 @@ func (n *negotiator) afterSilence(ctx, asking context.Context, l *link, r spec.R
 		return n.modernOnly(ctx)
 	case d.verdict == isFatal, d.verdict == otherVersion && !knowsLegacy(d.supported):
 		return nil, nil, n.fail(r.String(), d.supported, d.err)
+	case n.spent() && second != nil && second.err != nil:
+		return nil, nil, n.fail(n.legacy().String(), d.supported, second.err)
+	case n.spent() && d.err != nil:
+		return nil, nil, n.fail(n.legacy().String(), d.supported, d.err)
 	case d.verdict == isSilent && !sure:
 		return n.handshakeThenAsk(ctx)
 	}
@@ -174,8 +212,8 @@ func (n *negotiator) noteHello(l *link, a *reply) (up bool) {
 	return up
 }
 
-func soon(c <-chan reply) *reply {
-	t := time.NewTimer(overtaking)
+func (n *negotiator) soon(c <-chan reply) *reply {
+	t := time.NewTimer(min(overtaking, n.left()+50*time.Millisecond)) // both may end with the bound
 	defer t.Stop()
 	select {
 	case a := <-c:
@@ -211,6 +249,9 @@ func (n *negotiator) handshakeThenAsk(ctx context.Context) (*link, *Negotiated, 
 		return nil, nil, n.fail(n.legacy().String(), supportedBy(err), err)
 	}
 	start := l.started().Sub(begin)
+	if n.left() < start+overtaking {
+		return l, neg, nil // nothing would come of asking again
+	}
 	again, err := n.open(ctx, n.target)
 	if err != nil {
 		return l, neg, nil

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/mcprove/mcprove/internal/proc"
@@ -67,7 +68,9 @@ func (t *Command) String() string {
 type commandConn struct {
 	lineConn
 	process *proc.Process
-	grace   proc.Grace
+
+	mu    sync.Mutex
+	grace proc.Grace
 }
 
 // heldReader reads a pipe that gets a deadline when its process ends. What is
@@ -117,11 +120,20 @@ func (c *commandConn) Close(ctx context.Context) error {
 		// From now on the output is read and dropped, so that a server that
 		// has something left to say is not kept from ending.
 		close(c.queue.closed)
+		c.mu.Lock()
 		grace := c.grace
+		c.mu.Unlock()
 		grace.Hurry = ctx.Done()
 		c.process.Stop(grace)
 	})
 	return c.reading.wait(context.Background()) // both end with the process
+}
+
+// Hurry implements Hurrier.
+func (c *commandConn) Hurry(closeGrace, termGrace time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.grace.Close, c.grace.Term = min(c.grace.Close, closeGrace), min(c.grace.Term, termGrace)
 }
 
 func (c *commandConn) PID() int                { return c.process.PID() }

@@ -5,6 +5,7 @@ package transport
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/mcprove/mcprove/wire"
 )
@@ -163,6 +164,14 @@ type ProcessConn interface {
 	// Exited is closed when the process has ended; Exit is valid then.
 	Exited() <-chan struct{}
 	Exit() Exit
+}
+
+// Hurrier is a Conn whose Close has patience that can be shortened, by what is
+// known of the server alone.
+type Hurrier interface {
+	// Hurry makes a later Close wait no longer than this for the process to
+	// end: after its input was closed, and after it was told to terminate.
+	Hurry(closeGrace, termGrace time.Duration)
 }
 
 // EventKind says what an Event is.
