@@ -13,17 +13,37 @@ type evaluated struct {
 	props map[string]bool
 	pats  map[string]*pattern
 	count int // leading elements
+
+	seen  map[*node]bool // taken in, behind the schema itself
+	steps *int           // of all that belong together
 }
 
-const evaluatedDepth = 50
+func newEvaluated(steps *int) evaluated {
+	return evaluated{props: map[string]bool{}, pats: map[string]*pattern{}, seen: map[*node]bool{}, steps: steps}
+}
+
+// known reports that n was taken in before; ok is false once the work is too much.
+func (ev *evaluated) known(n *node, depth int) (known, ok bool) {
+	if *ev.steps++; *ev.steps > evaluatedSteps || depth > evaluatedDepth || n.opaque != "" {
+		return false, false
+	}
+	known = ev.seen[n]
+	ev.seen[n] = depth > 0
+	return known, true
+}
+
+const (
+	evaluatedDepth = 50
+	evaluatedSteps = 100_000 // visits of schemas for one keyword
+)
 
 // properties adds the names that n evaluates; false when they depend on the value.
 func (ev *evaluated) properties(n *node, depth int) bool {
 	if n == nil {
 		return true
 	}
-	if depth > evaluatedDepth || n.opaque != "" {
-		return false
+	if known, ok := ev.known(n, depth); known || !ok {
+		return ok
 	}
 	if n.src.get("unevaluatedProperties") != nil && depth > 0 {
 		ev.all = true
@@ -59,7 +79,7 @@ func (ev *evaluated) properties(n *node, depth int) bool {
 
 // silent reports whether c evaluates nothing that is not evaluated anyway.
 func (ev *evaluated) silent(c *node, depth int) bool {
-	inner := evaluated{props: map[string]bool{}, pats: map[string]*pattern{}}
+	inner := newEvaluated(ev.steps)
 	if !inner.properties(c, depth+1) {
 		return false
 	}
@@ -116,8 +136,8 @@ func (ev *evaluated) items(n *node, d Dialect, depth int) bool {
 	if n == nil {
 		return true
 	}
-	if depth > evaluatedDepth || n.opaque != "" {
-		return false
+	if known, ok := ev.known(n, depth); known || !ok {
+		return ok
 	}
 	if n.src.get("unevaluatedItems") != nil && depth > 0 {
 		ev.all = true
@@ -143,7 +163,7 @@ func (ev *evaluated) items(n *node, d Dialect, depth int) bool {
 		}
 	}
 	for _, c := range conditional {
-		var inner evaluated
+		inner := newEvaluated(ev.steps)
 		if !inner.items(c, d, depth+1) || inner.all && !ev.all || inner.count > ev.count && !ev.all {
 			return false
 		}

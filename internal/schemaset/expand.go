@@ -294,6 +294,9 @@ func (s *solver) splitOpen(b *branch) outcome {
 func (s *solver) each(b *branch, d disjunction) outcome {
 	res := closed()
 	for _, a := range d {
+		if !s.spend((len(b.ids) + len(b.seen)) / 16) {
+			return open(reasonBudget)
+		}
 		c := b.clone()
 		out := closed()
 		if s.apply(c, a) {

@@ -43,6 +43,7 @@ type explainer struct {
 	texts    []Delta
 	visits   map[string]*visit
 	asked    int // steps of all proofs together
+	stalled  int // proofs that used up their budget
 	bytes    int // of all values together
 }
 
@@ -54,6 +55,7 @@ type visit struct {
 	set     [2]int // the deltas found below it
 	texts   [2]int
 	dropped bool // a proposal was not proven there; elsewhere it may be
+	again   int  // how often the pair was walked anew for that
 }
 
 // frame is one step of the way from the root of a value to a place: into the
@@ -175,6 +177,10 @@ const valueLimit = 16 << 20
 // explainLimit bounds the steps of all proofs of one explanation.
 const explainLimit = 1_000_000
 
+// maxStalled is how many proofs may use up their whole budget: where that many
+// do the schemas are beyond the search, and later proofs get an eighth.
+const maxStalled = 3
+
 // settle proves what a proposal costs. lost is the constraint that the new side
 // adds, gained the one that the old side had; nil where there is none.
 func (x *explainer) settle(d *Delta, at spot, lost, gained *node) bool {
@@ -237,8 +243,7 @@ func (x *explainer) prove(a, b *Schema, constraint *node) (res Result) {
 	if x.asked > explainLimit {
 		return Result{Reason: reasonBudget}
 	}
-	res = x.s.ask([]*node{a.root}, []*node{constraint})
-	x.asked += res.Steps
+	res = x.ask(a, constraint)
 	defer x.drop(&res)
 	if res.Verdict != Outside || res.Value == nil {
 		return res
@@ -246,8 +251,17 @@ func (x *explainer) prove(a, b *Schema, constraint *node) (res Result) {
 	if v, err := readTree(res.Value); err == nil && newEvaluator().eval(b.root, v) == No {
 		return res
 	}
-	res = x.s.ask([]*node{a.root}, []*node{constraint, b.root})
+	return x.ask(a, constraint, b.root)
+}
+
+func (x *explainer) ask(a *Schema, neg ...*node) Result {
+	res := x.s.ask([]*node{a.root}, neg)
 	x.asked += res.Steps
+	if x.s.stopped {
+		if x.stalled++; x.stalled == maxStalled {
+			x.s.budget.Steps = max(1, x.s.budget.Steps/8)
+		}
+	}
 	return res
 }
 
@@ -339,6 +353,10 @@ func (x *explainer) lensed() *solver {
 	return x.lens
 }
 
+// maxAgain bounds how often one pair of places is walked anew. Definitions that
+// each name the next one twice lead to the last one in 2^n ways.
+const maxAgain = 12
+
 // walk compares one place of the value in both documents.
 func (x *explainer) walk(olds, news []*node, at spot) {
 	if at.depth > maxNesting || len(x.set)+len(x.texts) > x.opt.MaxDeltas {
@@ -348,14 +366,15 @@ func (x *explainer) walk(olds, news []*node, at spot) {
 		return
 	}
 	ov, nv := look(olds), look(news)
-	key := pairKey(ov, nv)
+	key, again := pairKey(ov, nv), 0
 	if v := x.visits[key]; v != nil {
-		if v.busy || !v.dropped {
+		if v.busy || !v.dropped || v.again >= maxAgain {
 			x.also(v, at.path)
 			return
 		}
+		again = v.again + 1
 	}
-	v := &visit{busy: true, path: at.path, set: [2]int{len(x.set), 0}, texts: [2]int{len(x.texts), 0}}
+	v := &visit{busy: true, again: again, path: at.path, set: [2]int{len(x.set), 0}, texts: [2]int{len(x.texts), 0}}
 	x.visits[key] = v
 	x.place(ov, nv, at, v)
 	v.busy = false
@@ -428,7 +447,7 @@ func (x *explainer) propose(d Delta, at spot, v *visit, lost, gained *node) bool
 // declare: under the lens no value is lost. It is not asked where an object
 // closes, which refuses such names on purpose.
 func (x *explainer) theoretical(d *Delta, at spot, lost *node) {
-	if d.Lost.Verdict != Outside || lost == nil {
+	if d.Lost.Verdict != Outside || lost == nil || x.asked > explainLimit {
 		return
 	}
 	res := x.lensed().ask([]*node{x.old.root}, []*node{at.wrap(lost, true), x.new.root})

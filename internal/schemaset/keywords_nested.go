@@ -120,7 +120,7 @@ func (r *schemaReader) applicators() {
 // items over that set; elsewhere they stay opaque.
 func (r *schemaReader) unevaluated() {
 	if s := r.sub("unevaluatedProperties"); s != nil {
-		ev := evaluated{props: map[string]bool{}, pats: map[string]*pattern{}}
+		ev := newEvaluated(new(int))
 		if !ev.properties(r.n, 0) {
 			r.l.problem(ProblemUnsupported, r.at("unevaluatedProperties"), "unevaluatedProperties", "beside keywords that depend on the value")
 			r.hide("unevaluatedProperties depends on the value")
@@ -129,7 +129,7 @@ func (r *schemaReader) unevaluated() {
 		}
 	}
 	if s := r.sub("unevaluatedItems"); s != nil {
-		var ev evaluated
+		ev := newEvaluated(new(int))
 		if !ev.items(r.n, r.sc.dialect, 0) {
 			r.l.problem(ProblemUnsupported, r.at("unevaluatedItems"), "unevaluatedItems", "beside keywords that depend on the value")
 			r.hide("unevaluatedItems depends on the value")

@@ -2,7 +2,10 @@
 
 package schemaset
 
-import "math/big"
+import (
+	"math/big"
+	"slices"
+)
 
 // leaf looks for a value of the branch once only assertions about the kind
 // itself are left.
@@ -30,7 +33,14 @@ func (s *solver) leaf(b *branch) outcome {
 	return out
 }
 
+// isExcluded reports a listed value. One that was not built may be any that is
+// as large.
 func (b *branch) isExcluded(v *val) bool {
+	if v = v.built(); v.huge {
+		return slices.ContainsFunc(b.conj, func(c *node) bool {
+			return slices.ContainsFunc(c.excluded, (*valueSet).large)
+		})
+	}
 	for _, c := range b.conj {
 		for _, x := range c.excluded {
 			if x.has(v) {

@@ -194,6 +194,11 @@ func (s *valueSet) add(v *val) {
 	}
 }
 
+// large reports a value as large as those that are described.
+func (s *valueSet) large() bool {
+	return slices.ContainsFunc(s.vals, func(v *val) bool { return v.huge || v.size > maxWitness })
+}
+
 func (s *valueSet) has(v *val) bool {
 	_, ok := s.keys[v.key()]
 	return ok

@@ -56,7 +56,7 @@ func (c *sampler) values(n *node, depth int) []*val {
 	c.busy[n]++
 	defer func() { c.busy[n]-- }()
 	width := max(4, c.limit>>depth)
-	p := &pool{max: width, seen: map[string]bool{}}
+	p := &pool{max: width, seen: map[string]bool{}, work: &c.spent}
 	p.add(n.samples...)
 	if n.enum != nil {
 		for i, v := range n.enum.vals {
@@ -96,6 +96,7 @@ type pool struct {
 	vals []*val
 	seen map[string]bool
 	max  int
+	work *int
 }
 
 func (p *pool) add(vs ...*val) {
@@ -103,6 +104,10 @@ func (p *pool) add(vs ...*val) {
 		if len(p.vals) >= p.max {
 			return
 		}
+		if v = v.built(); v.huge {
+			continue
+		}
+		*p.work += v.size / 64
 		if k := v.key(); !p.seen[k] {
 			p.seen[k] = true
 			p.vals = append(p.vals, v)

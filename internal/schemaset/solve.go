@@ -25,6 +25,7 @@ type solver struct {
 	ids    map[*node]int32
 	byHash map[hash]int32
 
+	made   map[*node]hash // of made-up nodes
 	memo   map[string]outcome
 	active map[string]int
 	depth  int
@@ -77,7 +78,7 @@ func newSolver(b Budget, docs ...*Schema) *solver {
 	}
 	return &solver{
 		budget: b, docs: docs, cyclic: refine(docs),
-		ids: map[*node]int32{}, byHash: map[hash]int32{},
+		ids: map[*node]int32{}, byHash: map[hash]int32{}, made: map[*node]hash{},
 		memo: map[string]outcome{}, active: map[string]int{}, disjoint: map[*node]bool{},
 	}
 }
@@ -92,7 +93,12 @@ func (s *solver) hashOf(n *node) hash {
 		}
 		return n.hash
 	}
-	return hashOf(n, s.hashOf)
+	h, ok := s.made[n]
+	if !ok {
+		h = hashOf(n, s.hashOf)
+		s.made[n] = h
+	}
+	return h
 }
 
 // id numbers nodes so that equal numbers mean equal sets.
@@ -199,6 +205,9 @@ func (s *solver) goal(pos, neg []*node) outcome {
 	at := s.depth
 	s.active[key] = at
 	out := s.run(pos, neg)
+	if out.st == sat {
+		out.v = out.v.built()
+	}
 	delete(s.active, key)
 	s.depth--
 	if out.low >= at {

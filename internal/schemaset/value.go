@@ -4,6 +4,7 @@ package schemaset
 
 import (
 	"cmp"
+	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -64,6 +65,7 @@ type val struct {
 	mem   []member
 	index map[string]*val // of mem, when it is long
 	raw   []byte          // the text, nil for built values
+	size  int             // of the text, roughly; parts that are shared count each time
 	huge  bool            // stands for a value too large to build; note tells
 	note  string
 }
@@ -71,6 +73,28 @@ type val struct {
 type member struct {
 	name string
 	val  *val
+}
+
+// grow adds the size of a part. A few values that share their parts may be
+// larger, written out, than any memory.
+func (v *val) grow(n int) { v.size = min(v.size+n+2, math.MaxInt32) }
+
+// maxWitness bounds the containers the search builds, in bytes; one that is
+// larger is described. A lone string may be longer, see maxStringBytes.
+const maxWitness = 64 << 10
+
+// built returns v, or what stands for it where it is too large to write out.
+func (v *val) built() *val {
+	if v.huge || v.raw != nil || v.size <= maxWitness {
+		return v
+	}
+	switch v.kind {
+	case kArray:
+		return newHuge(kArray, describe("an array", len(v.arr))+" elements")
+	case kObject:
+		return newHuge(kObject, describe("an object", len(v.mem))+" members")
+	}
+	return v
 }
 
 // longObject is the number of members from which a map beats a scan.
@@ -85,6 +109,7 @@ func newObject(ms []member) *val {
 		}
 	}
 	for _, m := range ms {
+		v.grow(m.val.size + len(m.name))
 		if m.val.huge {
 			v.huge, v.note = true, m.val.note+" at "+m.name
 		}
@@ -95,6 +120,7 @@ func newObject(ms []member) *val {
 func newArray(es []*val) *val {
 	v := &val{kind: kArray, arr: es}
 	for i, e := range es {
+		v.grow(e.size)
 		if i > 0 && e == es[i-1] {
 			continue
 		}
@@ -105,7 +131,7 @@ func newArray(es []*val) *val {
 	return v
 }
 
-func newString(s string) *val { return &val{kind: kString, str: s} }
+func newString(s string) *val { return &val{kind: kString, str: s, size: len(s)} }
 
 func newNumber(r *big.Rat) *val {
 	if r.IsInt() {
