@@ -107,12 +107,21 @@ func (e *evaluator) own(n *node, v *val) Truth {
 		}
 		return t
 	}
-	if v.kind&n.mask == 0 || n.enum != nil && !n.enum.has(v) {
+	if v.kind&n.mask == 0 {
 		return No
+	}
+	if n.enum != nil && !n.enum.has(v) {
+		if !unreadable(v) {
+			return No
+		}
+		t = Unknown // 0e99999 is 0
 	}
 	for _, x := range n.excluded {
 		if x.has(v) {
 			return No
+		}
+		if unreadable(v) {
+			t = Unknown
 		}
 	}
 	switch v.kind {
@@ -269,7 +278,12 @@ func (e *evaluator) array(p *arrayPart, v *val) Truth {
 		}
 	}
 	if p.unique || p.notUnique {
-		t = and(t, truth(distinct(v.arr) == p.unique))
+		apart := distinct(v.arr)
+		fits := truth(apart == p.unique)
+		if apart && unreadable(v) {
+			fits = Unknown
+		}
+		t = and(t, fits)
 	}
 	if p.contains != nil {
 		yes, open := 0, 0

@@ -145,7 +145,7 @@ func (r *schemaReader) number(keyword string) *big.Rat {
 		return nil
 	}
 	if v.kind&kNumber == 0 || v.num == nil {
-		r.wrong(keyword, "must be a number of moderate size")
+		r.wrong(keyword, "must be a number within the limits")
 		return nil
 	}
 	return v.num
@@ -164,6 +164,10 @@ func (r *schemaReader) samples() {
 	}
 	add(r.v.get("example"))
 	if d := r.v.get("default"); d != nil && d.kind != kNull {
+		if unreadable(d) {
+			// It asserts nothing: the schema keeps its meaning.
+			r.l.problem(ProblemWrongShape, r.at("default"), "default", "holds a number beyond the limits")
+		}
 		add(d)
 	}
 }
@@ -224,6 +228,13 @@ func (r *schemaReader) general() {
 		words := []*val{v}
 		if v.kind == kArray {
 			words = v.arr
+			if len(words) == 0 {
+				r.wrong("type", "must name a type")
+			}
+			if len(newValueSet(words).vals) < len(words) {
+				// What is meant is clear, so nothing becomes opaque.
+				r.l.problem(ProblemWrongShape, r.at("type"), "type", "names a type twice")
+			}
 		}
 		mask := kinds(0)
 		for _, w := range words {
@@ -250,8 +261,12 @@ func (r *schemaReader) general() {
 		}
 		n.enum = set
 	}
-	if n.enum != nil && n.enum.bad {
-		r.hide("a number is beyond the limits")
+	for _, keyword := range [...]string{"enum", "const"} {
+		v := r.v.get(keyword)
+		if v == nil || !unreadable(v) || keyword == "const" && r.sc.dialect < Draft6 {
+			continue
+		}
+		r.wrong(keyword, "holds a number beyond the limits")
 		n.enum = nil
 	}
 }

@@ -170,7 +170,6 @@ type valueSet struct {
 	keys  map[string]int
 	texts map[string][2]string // title and description per value, if any
 	kinds kinds
-	bad   bool // holds a number that cannot be read
 }
 
 func newValueSet(vs []*val) *valueSet {
@@ -189,9 +188,6 @@ func (s *valueSet) add(v *val) {
 	s.keys[k] = len(s.vals)
 	s.vals = append(s.vals, v)
 	s.kinds |= v.kind
-	if unreadable(v) {
-		s.bad = true
-	}
 }
 
 // large reports a value as large as those that are described.

@@ -3,7 +3,9 @@
 package schemaset
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -38,6 +40,8 @@ func TestProblems(t *testing.T) {
 		{``, ProblemSyntax, ""},
 		{`{"enum":1}`, ProblemWrongShape, "/enum"},
 		{`{"uniqueItems":"yes"}`, ProblemWrongShape, "/uniqueItems"},
+		{`{"type":[]}`, ProblemWrongShape, "/type"},
+		{`{"type":["null","null"]}`, ProblemWrongShape, "/type"},
 	} {
 		s, problems := Parse([]byte(c.raw), ParseOptions{})
 		if !slices.ContainsFunc(problems, func(p Problem) bool { return p.Kind == c.kind && p.Pointer == c.pointer }) {
@@ -46,6 +50,102 @@ func TestProblems(t *testing.T) {
 		// Nothing is claimed to be safe in such a schema.
 		if r := Contained(parsed(t, `true`), s, Budget{}); r.Verdict == Inside {
 			t.Errorf("%s: everything is inside a schema of no meaning", c.raw)
+		}
+	}
+}
+
+// TestRepeatedType: validators refuse the list, though what it means is clear.
+// Where both sides have it nothing is lost.
+func TestRepeatedType(t *testing.T) {
+	build := func(rest string) *Schema {
+		s, problems := Parse([]byte(`{"type":"object","properties":{"x":{"type":["string","null","null"]`+rest+`}}}`), ParseOptions{})
+		if len(problems) != 1 || problems[0].Kind != ProblemWrongShape || problems[0].Pointer != "/properties/x/type" {
+			t.Errorf("%v", problems)
+		}
+		return s
+	}
+	x := Explain(build(``), build(`,"title":"X"`), Options{})
+	if x.Root.Relation != Equal || len(x.Deltas) != 1 || x.Deltas[0].Facet != FacetTitle {
+		t.Errorf("%v, %d deltas", x.Root.Relation, len(x.Deltas))
+	}
+	if x = Explain(build(``), build(`,"maxLength":3`), Options{}); show(x) != "maxLength less x" {
+		t.Error(show(x))
+	}
+	if x = Explain(parsed(t, props(`"x":{"type":["string","null"]}`)), build(``), Options{}); x.Root.Relation != Equal {
+		t.Error(x.Root.Relation)
+	}
+}
+
+// TestNumbersBeyondTheLimits are refused wherever a number is read: none is
+// rounded, none is missing without notice.
+func TestNumbersBeyondTheLimits(t *testing.T) {
+	plain := parsed(t, `{"type":"number"}`)
+	for _, num := range [...]string{"1e999999999", "1e-999999999", "-1e999999999", "0e999999999", "1e10001", "1.5E+10001", "1e-10001",
+		strings.Repeat("7", 100_000), "0." + strings.Repeat("0", 100_000) + "1"} {
+		short := clip(num)
+		for _, c := range [...]struct {
+			shape, pointer string
+			opaque         bool
+		}{
+			{`{"type":"number","minimum":%s}`, "/minimum", true},
+			{`{"type":"number","maximum":%s}`, "/maximum", true},
+			{`{"type":"number","exclusiveMinimum":%s}`, "/exclusiveMinimum", true},
+			{`{"type":"number","exclusiveMaximum":%s}`, "/exclusiveMaximum", true},
+			{`{"$schema":"http://json-schema.org/draft-04/schema#","minimum":%s,"exclusiveMinimum":true}`, "/minimum", true},
+			{`{"type":"number","multipleOf":%s}`, "/multipleOf", true},
+			{`{"minLength":%s}`, "/minLength", true},
+			{`{"maxItems":%s}`, "/maxItems", true},
+			{`{"contains":{},"minContains":%s}`, "/minContains", true},
+			{`{"maxProperties":%s}`, "/maxProperties", true},
+			{`{"enum":[2,%s]}`, "/enum", true},
+			{`{"enum":[{"a":[%s]}]}`, "/enum", true},
+			{`{"const":%s}`, "/const", true},
+			{`{"enum":[1],"const":%s}`, "/const", true},
+			{`{"const":[%s]}`, "/const", true},
+			{`{"anyOf":[{"const":1},{"const":%s}]}`, "/anyOf/1/const", true},
+			{`{"not":{"enum":[%s]}}`, "/not/enum", true},
+			{`{"type":"number","default":%s}`, "/default", false},
+			{`{"type":"number","default":[%s]}`, "/default", false},
+		} {
+			s, problems := Parse(fmt.Appendf(nil, c.shape, num), ParseOptions{})
+			if len(problems) != 1 || problems[0].Kind != ProblemWrongShape || problems[0].Pointer != c.pointer {
+				t.Errorf(c.shape+": %v", short, problems)
+			}
+			for _, p := range [...][2]*Schema{{s, plain}, {plain, s}} {
+				r := Compare(p[0], p[1], Budget{}).Relation
+				if c.opaque && (r == Equal || r == Widened && p[1] == s || r == Narrowed && p[0] == s) || !c.opaque && r != Equal {
+					t.Errorf(c.shape+": %v", short, r)
+				}
+				Explain(p[0], p[1], Options{})
+			}
+			if Compare(s, s, Budget{}).Relation != Equal {
+				t.Errorf(c.shape+": not equal to itself", short)
+			}
+			Generate(s, Budget{})
+			for _, v := range [...]string{num, `[` + num + `]`, `{"a":[` + num + `]}`, `1`} {
+				Eval([]byte(v), s)
+			}
+		}
+		for raw, want := range map[string]Truth{
+			`{}`: Yes, `{"type":"string"}`: No, `{"type":"number"}`: Yes, `{"type":"integer"}`: Unknown,
+			`{"minimum":1}`: Unknown, `{"multipleOf":0.5}`: Unknown, `{"const":1}`: Unknown, `{"enum":[1,"a"]}`: Unknown,
+			`{"minLength":3}`: Yes, `{"anyOf":[{"maximum":1},{"type":"number"}]}`: Yes,
+		} {
+			if got := Eval([]byte(num), parsed(t, raw)); got != want {
+				t.Errorf("%s of %s: %v, want %v", raw, short, got, want)
+			}
+		}
+		if got := Eval([]byte(`[`+num+`]`), parsed(t, `{"items":{"maximum":3}}`)); got != Unknown {
+			t.Errorf("an element %s: %v", short, got)
+		}
+		if got := Eval([]byte(`[`+num+`,1`+num[1:]+`]`), parsed(t, `{"uniqueItems":true}`)); got == Yes {
+			t.Errorf("elements like %s: %v", short, got)
+		}
+		if got := Eval([]byte(`[`+num+`]`), parsed(t, `{"const":[0]}`)); got != Unknown {
+			t.Errorf("an element %s and a constant: %v", short, got)
+		}
+		if got := Eval([]byte(`[`+num+`,`+num+`]`), parsed(t, `{"uniqueItems":true}`)); got == Yes {
+			t.Errorf("elements %s twice: %v", short, got)
 		}
 	}
 }
