@@ -74,7 +74,7 @@ func ExampleFault() {
 	defer client.Close(ctx)
 	_, err = surface.Collect(ctx, client, surface.CollectOptions{})
 	fmt.Println(err)
-	// Output: tools/list: page 2: tools/list: error -32603: the database is gone
+	// Output: tools/list: page 2: error -32603: the database is gone
 }
 
 // The embedded servers are targets that need no socket and no process.

@@ -89,7 +89,10 @@ func explain(err error, opened bool) *Error {
 		}
 	}
 	if e, ok := errors.AsType[*session.TimeoutError](err); ok {
-		out.Code, out.Where, out.Try = "no-answer", e.Method, "give it longer with --start-timeout or --timeout, or see with -v what it sends"
+		out.Code, out.Where, out.Try = "no-answer", e.Method, "give it longer with --timeout, or see with -v what it sends"
+		if e.Start {
+			out.Where, out.Try = "", "give it longer with --start-timeout, or see with -v what it sends"
+		}
 		if line := lastLine(e.Stderr); line != "" {
 			out.Message += "; its stderr ends: " + line
 		}
