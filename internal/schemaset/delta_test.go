@@ -216,3 +216,75 @@ func TestTheoreticalBranch(t *testing.T) {
 		}
 	}
 }
+
+// TestTheoreticalRefusals: only the value under a name that nobody declared may
+// be in theory; refusing the name, or demanding one, is not.
+func TestTheoreticalRefusals(t *testing.T) {
+	const ab = `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}`
+	for _, c := range []struct {
+		name, old, new string
+		want           bool
+	}{
+		{"not, of another name", `},"not":{"required":["a","b"]}}`, `},"not":{"required":["a","c"]}}`, false},
+		{"not, of a name", `}}`, `},"not":{"required":["c"]}}`, false},
+		{"not, of a kind", `}}`, `},"not":{"properties":{"c":{"type":"string"}},"required":["c"]}}`, true},
+		{"declared name needs an unknown one", `}}`, `},"dependentRequired":{"b":["c"]}}`, false},
+		{"unknown name needs a declared one", `}}`, `},"dependentRequired":{"c":["b"]}}`, false},
+		{"schema that requires", `}}`, `},"dependentSchemas":{"b":{"required":["c"]}}}`, false},
+		{"schema that refuses", `}}`, `},"dependentSchemas":{"b":{"properties":{"c":false}}}}`, false},
+		{"schema of a kind", `}}`, `},"dependentSchemas":{"b":{"properties":{"c":{"type":"string"}}}}}`, true},
+		{"condition that refuses", `}}`, `},"if":{"required":["a"]},"then":{"properties":{"c":false}}}`, false},
+		{"condition of a kind", `}}`, `},"if":{"required":["a"]},"then":{"properties":{"c":{"type":"string"}}}}`, true},
+		{"pattern that refuses", `}}`, `},"patternProperties":{"^c":false}}`, false},
+		{"pattern of a kind", `}}`, `},"patternProperties":{"^c":{"type":"string"}}}`, true},
+		{"property that refuses", `}}`, `,"c":false}}`, false},
+		{"property of a kind", `}}`, `,"c":{"type":"string"}}}`, true},
+		{"property with a required child", `}}`, `,"c":{"type":"object","properties":{"d":{"type":"integer","minimum":7}},"required":["d"]}}}`, true},
+		{"not, inside an element", `,"l":{"type":"array","items":` + ab + `}}}}}`, `,"l":{"type":"array","items":` + ab + `},"not":{"required":["c"]}}}}}`, false},
+	} {
+		x := Explain(parsed(t, ab+c.old), parsed(t, ab+c.new), Options{Direction: Input})
+		lost := 0
+		for _, d := range x.Deltas {
+			if d.Lost.Verdict != Outside {
+				continue
+			}
+			if lost++; d.Theoretical != c.want {
+				t.Errorf("%s: %s with %s: theoretical %v", c.name, d.Facet, d.Lost.Value, d.Theoretical)
+			}
+		}
+		if lost != 1 {
+			t.Errorf("%s: %d losses", c.name, lost)
+		}
+	}
+}
+
+// TestNestedUnions: a branch of a branch changes its kind.
+func TestNestedUnions(t *testing.T) {
+	build := func(branch string) *Schema {
+		return parsed(t, props(`"x":{"anyOf":[{"anyOf":[`+branch+`,{"const":"b"}]},{"type":"integer"}]}`))
+	}
+	branches := []string{`{"type":"string"}`, `{"type":"boolean"}`, `{"type":"array","items":{"type":"string"}}`}
+	for _, a := range branches {
+		for _, b := range branches {
+			if a == b {
+				continue
+			}
+			old, new := build(a), build(b)
+			for _, dir := range [...]Direction{Both, Input, Output} {
+				x := Explain(old, new, Options{Direction: dir})
+				lost, gained := 0, 0
+				for _, d := range x.Deltas {
+					if d.Lost.Verdict == Outside && Eval(d.Lost.Value, old) == Yes && Eval(d.Lost.Value, new) == No {
+						lost++
+					}
+					if d.Gained.Verdict == Outside && Eval(d.Gained.Value, old) == No && Eval(d.Gained.Value, new) == Yes {
+						gained++
+					}
+				}
+				if lost == 0 && dir != Output || gained == 0 && dir != Input || x.LostUnexplained && dir != Output || x.GainedUnexplained && dir != Input {
+					t.Errorf("%s to %s, direction %d: %d losses, %d gains: %s", a, b, dir, lost, gained, show(x))
+				}
+			}
+		}
+	}
+}

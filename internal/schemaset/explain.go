@@ -443,18 +443,6 @@ func (x *explainer) propose(d Delta, at spot, v *visit, lost, gained *node) bool
 	return true
 }
 
-// theoretical tells whether a loss needs a name that the old schema did not
-// declare: under the lens no value is lost. It is not asked where an object
-// closes, which refuses such names on purpose.
-func (x *explainer) theoretical(d *Delta, at spot, lost *node) {
-	if d.Lost.Verdict != Outside || lost == nil || x.asked > explainLimit {
-		return
-	}
-	res := x.lensed().ask([]*node{x.old.root}, []*node{at.wrap(lost, true), x.new.root})
-	x.asked += res.Steps
-	d.Theoretical = res.Verdict == Inside
-}
-
 func (x *explainer) text(d Delta, at spot) {
 	d.Path, d.Branch, d.ParentOptional = at.path, at.branch, at.optional
 	d.Lost, d.Gained = Result{Verdict: Inside}, Result{Verdict: Inside}

@@ -37,10 +37,7 @@ func TestSameSchemaHasNoDelta(t *testing.T) {
 
 // TestLaws holds what is true of all sets.
 func TestLaws(t *testing.T) {
-	n := 1500
-	if testing.Short() {
-		n = 200
-	}
+	n := amount(150, 400, 1500)
 	r := rand.New(rand.NewPCG(21, 4))
 	inside := func(what string, a, b any) {
 		t.Helper()
@@ -113,7 +110,7 @@ func TestRespellings(t *testing.T) {
 // TestWitnessIgnoresOrder shuffles the members of a document.
 func TestWitnessIgnoresOrder(t *testing.T) {
 	p := newPairSource(t, false)
-	for i := range 400 {
+	for i := range amount(100, 400, 400) {
 		a, b, _ := p.make(i)
 		first := Explain(mustParse(t, a), mustParse(t, b), Options{})
 		second := Explain(mustParse(t, backwards(a)), mustParse(t, backwards(b)), Options{})

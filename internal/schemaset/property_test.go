@@ -4,7 +4,6 @@ package schemaset
 
 import (
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"sync"
 	"testing"
@@ -229,13 +228,7 @@ func checkOne(t testing.TB) func(i int, a, b []byte, ops []string, y *tally) {
 }
 
 func TestMutatedPairs(t *testing.T) {
-	n := 20_000
-	switch {
-	case testing.Short():
-		n = 5_000
-	case os.Getenv("MCPROVE_SHARED") != "": // the whole of it, real schemas among the seeds
-		n = 100_000
-	}
+	n := amount(1_500, 3_000, 100_000)
 	p := newPairSource(t, false)
 	before := SelfCheckFailures()
 	y := runPairs(t, p, n, checkOne(t))
@@ -260,10 +253,7 @@ func TestMutatedPairs(t *testing.T) {
 // required, items, enum, const, bounds, additionalProperties, $ref, anyOf and
 // oneOf of disjoint branches.
 func TestCoreDecided(t *testing.T) {
-	n := 20_000
-	if testing.Short() {
-		n = 3_000
-	}
+	n := amount(1_000, 3_000, 20_000)
 	p := newPairSource(t, true)
 	y := runPairs(t, p, n, checkOne(t))
 	undecided := 100 * float64(y.undecided) / float64(n)

@@ -10,10 +10,7 @@ import (
 // TestEvalAgrees compares the internal validator with an independent one on
 // random schemas and the values near their edges.
 func TestEvalAgrees(t *testing.T) {
-	n := 6000
-	if testing.Short() {
-		n = 600
-	}
+	n := amount(400, 1200, 6000)
 	r := rand.New(rand.NewPCG(1, 2))
 	values := 0
 	for range n {
@@ -37,10 +34,7 @@ func TestEvalAgrees(t *testing.T) {
 
 // TestRandomPairs compares random schemas that share nothing.
 func TestRandomPairs(t *testing.T) {
-	n := 20000
-	if testing.Short() {
-		n = 1500
-	}
+	n := amount(700, 2000, 20_000)
 	r := rand.New(rand.NewPCG(3, 4))
 	count := map[Relation]int{}
 	reasons := map[string]int{}

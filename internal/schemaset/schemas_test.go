@@ -13,6 +13,19 @@ import (
 // object is a schema that tests build and change.
 type object = map[string]any
 
+// amount says how much a random test does: in short mode, by default, and where
+// MCPROVE_SHARED asks for the whole of it. The default must end well within ten
+// minutes on a slow machine that has other work.
+func amount(short, dflt, whole int) int {
+	switch {
+	case testing.Short():
+		return short
+	case os.Getenv("MCPROVE_SHARED") != "":
+		return whole
+	}
+	return dflt
+}
+
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
