@@ -84,11 +84,12 @@ func nestedBeyond(raw []byte, most int) bool {
 	return false
 }
 
-func (v *validator) compile() error {
+func (v *validator) compile() (err error) {
 	if v.done {
 		return v.err
 	}
 	v.done = true
+	defer v.survive(&err)
 	if nestedBeyond(v.raw, maxCompiled) {
 		v.err = errTooDeep
 		return v.err
@@ -96,6 +97,10 @@ func (v *validator) compile() error {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(v.raw))
 	if err != nil {
 		v.err = fmt.Errorf("read schema: %w", err)
+		return v.err
+	}
+	if unfoldsBeyond(doc, maxUnfolded) {
+		v.err = errUnfolds
 		return v.err
 	}
 	c := jsonschema.NewCompiler()
@@ -108,8 +113,20 @@ func (v *validator) compile() error {
 	return v.err
 }
 
+// survive turns a panic of the library, as a number of a billion digits causes,
+// into an error: the schema then has no judge, and no witness.
+func (v *validator) survive(err *error) {
+	if r := recover(); r != nil {
+		v.err = fmt.Errorf("the validator gave up: %v", r)
+		*err = v.err
+	}
+}
+
+var errUnfolds = errors.New("its references multiply beyond what can be validated")
+
 // valid reports whether the schema accepts the value.
-func (v *validator) valid(value []byte) (bool, error) {
+func (v *validator) valid(value []byte) (ok bool, err error) {
+	defer v.survive(&err)
 	if err := v.compile(); err != nil {
 		return false, err
 	}

@@ -57,6 +57,13 @@ func Main() int {
 	collectLate()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	go func() {
+		<-ctx.Done()
+		// Whatever is being computed, an interrupted run is over within a second.
+		// Where the run ended by itself, so has this process.
+		time.Sleep(lastMoment)
+		os.Exit(exitInterrupted)
+	}()
 	width := 0
 	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
 		width = w
@@ -75,6 +82,9 @@ func collectLate() {
 	first := new([16]byte)
 	runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, usual)
 }
+
+// lastMoment is how long an interrupted run may take to end what it started.
+const lastMoment = 900 * time.Millisecond
 
 // Run is Main in a given world. The context ends when the user interrupts.
 func Run(ctx context.Context, env Env) (code int) {
