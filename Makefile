@@ -12,7 +12,7 @@ build: ## build the binary into ./mcprove
 	go build -trimpath -ldflags "-s -w" -o mcprove ./cmd/mcprove
 
 test: ## run all tests of all modules
-	@for m in $(MODULES); do (cd $$m && go test ./...) || exit 1; done
+	@for m in $(MODULES); do (cd $$m && go test -timeout 20m ./...) || exit 1; done
 
 lint: ## gofmt, go vet and staticcheck
 	@files=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$files" ]; then echo "gofmt would change:"; echo "$$files"; exit 1; fi
@@ -22,7 +22,7 @@ lint: ## gofmt, go vet and staticcheck
 	GOOS=darwin go vet ./internal/proc ./transport
 
 race: ## run the tests with the race detector, the long ones short
-	go test -race -short ./...
+	go test -race -short -timeout 20m ./...
 
 floors: ## check which package may import which
 	go test -count=1 .
