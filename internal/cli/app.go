@@ -57,12 +57,20 @@ func Main() int {
 	collectLate()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	finished := make(chan struct{})
+	defer close(finished) // before stop, which ends the context too
 	go func() {
-		<-ctx.Done()
+		select {
+		case <-finished:
+			return
+		case <-ctx.Done():
+		}
 		// Whatever is being computed, an interrupted run is over within a second.
-		// Where the run ended by itself, so has this process.
-		time.Sleep(lastMoment)
-		os.Exit(exitInterrupted)
+		select {
+		case <-finished:
+		case <-time.After(lastMoment):
+			os.Exit(exitInterrupted)
+		}
 	}()
 	width := 0
 	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
