@@ -279,6 +279,8 @@ func (h *httpCall) get() {
 			h.event(m)
 		case <-q.peer.ended:
 			return
+		case <-st.closed:
+			return
 		case <-h.r.Context().Done():
 			return
 		}

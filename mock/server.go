@@ -35,6 +35,7 @@ type Server struct {
 	mu       sync.Mutex
 	turns    []int // how often each fault's place was reached
 	dead     bool  // HTTP: a fault ended the server
+	over     bool  // Shutdown was called
 	sessions map[string]*peer
 	streams  map[*stream]struct{}
 }

@@ -201,6 +201,8 @@ func (c *stdioConn) relay(ctx context.Context) {
 				c.write(m)
 			case <-c.peer.ended:
 				return
+			case <-st.closed:
+				return
 			case <-ctx.Done():
 				return
 			}

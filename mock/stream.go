@@ -31,6 +31,10 @@ func (s *Server) open(st *stream) {
 	st.messages, st.closed = make(chan []byte), make(chan struct{})
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.over {
+		close(st.closed)
+		return
+	}
 	s.streams[st] = struct{}{}
 }
 
@@ -134,6 +138,7 @@ func (s *Server) listen(ctx context.Context, q *request) (json.RawMessage, *Erro
 			q.send(m)
 			continue
 		case <-left:
+		case <-st.closed:
 		case <-ctx.Done():
 		}
 		return object(member{spec.FieldMeta, object(member{spec.MetaSubscriptionID, q.ID})}), nil
