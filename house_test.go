@@ -30,8 +30,8 @@ var floors = map[string]int{
 	"transport": 3,
 	"session":   4,
 	"surface":   5, "mock": 5,
-	"contract":             6,
-	"report":               7,
+	"contract": 6, "internal/probe": 6,
+	"report": 7, "internal/check": 7,
 	"internal/cli/version": 8, // imports nothing of ours; below cli by its path
 	"internal/cli":         9, "cmd/mcprove": 10,
 }

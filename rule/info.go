@@ -15,6 +15,26 @@ type Basis string
 const (
 	// Promise: the server's own recorded surface.
 	Promise Basis = "promise"
+	// Keyword: a word of RFC 2119 in the section named.
+	Keyword Basis = "keyword"
+	// Schema: the official schema of the revision.
+	Schema Basis = "schema"
+	// Prose: the specification says so without such a word.
+	Prose Basis = "prose"
+	// Derived: it follows from what the specification says.
+	Derived Basis = "derived"
+	// Advisory: it is good practice, not specification.
+	Advisory Basis = "advisory"
+	// Premise: without it nothing else could be judged.
+	Premise Basis = "premise"
+)
+
+// Words of a level as the specification uses them (RFC 2119).
+const (
+	Must      = "MUST"
+	MustNot   = "MUST NOT"
+	Should    = "SHOULD"
+	ShouldNot = "SHOULD NOT"
 )
 
 // Info is what a rule says of itself: the text of `mcprove rules`, `mcprove
@@ -28,6 +48,25 @@ type Info struct {
 	Why    string // who is hurt, and how
 	Fix    string // what to do about it
 	Detail string // how it is decided; may be empty
+
+	Section    string   // of the specification: "2026-07-28/basic#requests"
+	Revisions  []string // it holds in; nil for a family that knows none
+	Transport  string   // "http", "stdio"; empty for any
+	ReportOnly bool     // a finding is for information, whatever the level says
+}
+
+// Severity is the hardest status that a finding of the rule may have: fail for
+// a MUST that the specification states by a keyword or its schema, warn for a
+// SHOULD and for what rests on less, info for what is only reported.
+func (i Info) Severity() Status {
+	must := i.Level == Must || i.Level == MustNot
+	switch {
+	case i.ReportOnly:
+		return Note
+	case must && (i.Basis == Keyword || i.Basis == Schema || i.Basis == Premise):
+		return Fail
+	}
+	return Warn
 }
 
 // Registry is a set of Infos with unique ids.

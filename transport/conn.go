@@ -84,6 +84,8 @@ type Outgoing struct {
 	// Bare leaves out every default and target header: only Host,
 	// Content-Length and Header are sent.
 	Bare bool
+	// Without names defaults that are left out, in any case.
+	Without []string
 	// Terminator replaces the LF of a stdio line when it is not nil.
 	Terminator []byte
 	// Tag comes back in every event of the channel that this opens over HTTP,
@@ -142,8 +144,10 @@ type Request struct {
 	Path   string
 	Header []wire.HeaderField // as in Outgoing
 	Bare   bool               // as in Outgoing
-	Body   []byte             // nil sends no body and no Content-Length
-	Tag    any                // as in Outgoing
+	// Without is as in Outgoing.
+	Without []string
+	Body    []byte // nil sends no body and no Content-Length
+	Tag     any    // as in Outgoing
 }
 
 // Exit says how a server's process ended.

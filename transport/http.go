@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,7 +59,7 @@ func (c *httpConn) Send(ctx context.Context, out Outgoing) (Sent, error) {
 	if body == nil {
 		body = []byte{}
 	}
-	r := &request{method: "POST", url: c.post, body: body, header: c.fields(defaults, out.Header, out.Bare)}
+	r := &request{method: "POST", url: c.post, body: body, header: c.fields(without(defaults, out.Without), out.Header, out.Bare)}
 	return c.exchange(ctx, r, f, out.Tag)
 }
 
@@ -81,7 +82,7 @@ func (c *httpConn) Request(ctx context.Context, r Request) (Sent, error) {
 		u = c.base.ResolveReference(ref)
 	}
 	return c.exchange(ctx, &request{
-		method: r.Method, url: u, body: r.Body, header: c.fields(defaults, r.Header, r.Bare),
+		method: r.Method, url: u, body: r.Body, header: c.fields(without(defaults, r.Without), r.Header, r.Bare),
 	}, nil, r.Tag)
 }
 
@@ -103,6 +104,13 @@ func (c *httpConn) fields(defaults, own []wire.HeaderField, bare bool) []wire.He
 	keep(defaults, c.header, own)
 	keep(c.header, own)
 	return append(all, own...)
+}
+
+// without leaves the fields of some names out.
+func without(fields []wire.HeaderField, names []string) []wire.HeaderField {
+	return slices.DeleteFunc(fields, func(f wire.HeaderField) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, f.Name) })
+	})
 }
 
 func named(name string, lists [][]wire.HeaderField) bool {

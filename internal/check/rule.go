@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcprove/mcprove/internal/probe"
+	"github.com/mcprove/mcprove/mock"
+	"github.com/mcprove/mcprove/rule"
+	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
+)
+
+// Rule is one rule of the protocol. Exactly one of Check and Watch is set.
+type Rule struct {
+	rule.Info
+	// In is the revisions that have the rule, those in which it is built.
+	In spec.Range
+	// Check sends what it needs. Watch only looks at what crossed.
+	Check func(*probe.Case)
+	Watch func(*probe.Case, *probe.Traffic)
+	// Apart: Check never uses the shared connection, so that over stdio it may
+	// run beside the others, on processes of its own.
+	Apart bool
+	// Needs is the flag or configuration key that gives the check what it
+	// cannot find by itself, such as "--tool"; empty where it needs none.
+	Needs string
+	// Break is the way to break the rule in the mock: exactly this rule fails
+	// then, and what Break names as its consequences.
+	Break Break
+	// Breaks are further ways, each told apart by the test.
+	Breaks []Break
+}
+
+// Break is a server that breaks one rule.
+type Break struct {
+	Faults []mock.Fault
+	// Change alters the script, for what no operator says.
+	Change func(*mock.Script)
+	// Also are rules that fall with it because they say the same thing from
+	// another side.
+	Also []string
+	// Only is the transport at which the fault can be seen; zero is every one
+	// that the rule has.
+	Only transport.Kind
+}
+
+// zero reports whether there is nothing in it.
+func (b *Break) zero() bool { return len(b.Faults) == 0 && b.Change == nil }
+
+// Apply breaks a script.
+func (b *Break) Apply(s *mock.Script) {
+	s.Faults = append(s.Faults, b.Faults...)
+	if b.Change != nil {
+		b.Change(s)
+	}
+}
+
+// On reports whether the rule is one of a transport.
+func (r *Rule) On(k transport.Kind) bool {
+	switch r.Transport {
+	case "":
+		return true
+	case "http":
+		return k != transport.Stdio
+	}
+	return r.Transport == k.String()
+}
+
+// topics are the rules of each file.
+var topics = [][]Rule{
+	premiseRules,
+	jsonrpcRules,
+}
+
+var all = sync.OnceValue(func() []*Rule {
+	var out []*Rule
+	for _, t := range topics {
+		for i := range t {
+			r := &t[i]
+			r.Family = Family
+			r.Revisions = nil
+			for _, rev := range spec.All() {
+				if r.In.Contains(rev) {
+					r.Revisions = append(r.Revisions, rev.String())
+				}
+			}
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Rule) int { return strings.Compare(a.ID, b.ID) })
+	return out
+})
+
+// Family is the family of the rules of this package in a registry.
+const Family = "check"
+
+// Rules returns every rule, sorted by id.
+func Rules() []*Rule { return all() }
+
+// Find returns the rule of an id.
+func Find(id string) (*Rule, bool) {
+	i, ok := slices.BinarySearchFunc(all(), id, func(r *Rule, id string) int { return strings.Compare(r.ID, id) })
+	if !ok {
+		return nil, false
+	}
+	return all()[i], true
+}
+
+// Infos are what the rules say of themselves, for a registry.
+func Infos() []rule.Info {
+	out := make([]rule.Info, len(all()))
+	for i, r := range all() {
+		out[i] = r.Info
+	}
+	return out
+}
+
+// Match reports whether a rule is named by a pattern: its id, the part before
+// the dot, or a prefix that ends in *.
+func Match(id, pattern string) bool {
+	if p, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(id, p)
+	}
+	topic, _, _ := strings.Cut(id, ".")
+	return id == pattern || topic == pattern
+}
+
+// Ranges of revisions that rules have.
+var (
+	every     = spec.Range{}
+	modern    = spec.Range{Since: spec.Rev20260728}
+	since2503 = spec.Range{Since: spec.Rev20250326}
+	since2506 = spec.Range{Since: spec.Rev20250618}
+	since2511 = spec.Range{Since: spec.Rev20251125}
+)

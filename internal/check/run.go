@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcprove/mcprove/internal/probe"
+	"github.com/mcprove/mcprove/rule"
+	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
+)
+
+// Options of a run. The zero value judges by every rule.
+type Options struct {
+	probe.Options
+	// Only and Skip choose rules; see [Match]. Skip wins.
+	Only, Skip []string
+	// Budget bounds the run; zero is 40 s. What was not judged by then is
+	// skipped, and says so.
+	Budget time.Duration
+	// Done is told of each rule that was judged, may be nil. Calls do not
+	// overlap.
+	Done func(done, all int)
+}
+
+// DefaultBudget bounds a run.
+const DefaultBudget = 40 * time.Second
+
+// Outcome is one rule's verdict.
+type Outcome struct {
+	Rule *Rule
+	probe.Verdict
+}
+
+// Result is one run over a target at one revision.
+type Result struct {
+	Revision  spec.Revision
+	Transport transport.Kind
+	Facts     *probe.Facts
+	Traffic   *probe.Traffic
+	Outcomes  []Outcome // sorted by id
+	Elapsed   time.Duration
+}
+
+// workers is how many checks run side by side over HTTP, and how many on
+// processes of their own over stdio.
+const (
+	workersHTTP  = 16
+	workersStdio = 3
+)
+
+// Run judges a target by the rules of one revision. The error is that of
+// opening the target; see [probe.Open]. A server that answers nothing is a
+// result, in which one rule fails.
+func Run(ctx context.Context, target transport.Target, o Options) (*Result, error) {
+	begin := time.Now()
+	if o.Budget <= 0 {
+		o.Budget = DefaultBudget
+	}
+	if o.Revision == 0 {
+		o.Revision = spec.Latest
+	}
+	limit, cancel := context.WithTimeout(ctx, o.Budget)
+	defer cancel()
+	p, err := probe.Open(limit, target, o.Options)
+	if err != nil {
+		return nil, err
+	}
+	rules := o.rules(target.Kind())
+	r := &Result{Revision: o.Revision, Transport: target.Kind(), Facts: p.Facts()}
+	j := &judging{o: &o, result: r, all: len(rules)}
+	if p.Facts().Answers() {
+		j.active(limit, p, rules)
+	} else {
+		j.premise(limit, p, rules)
+	}
+	p.Settle(limit)
+	p.Close(ctx)
+	r.Traffic = p.Traffic()
+	if p.Facts().Answers() {
+		for _, rl := range rules {
+			if rl.Watch != nil {
+				j.add(rl, probe.Observe(rl.Info, r.Traffic, rl.Watch))
+			}
+		}
+	}
+	slices.SortFunc(r.Outcomes, func(a, b Outcome) int { return strings.Compare(a.Rule.ID, b.Rule.ID) })
+	r.Elapsed = time.Since(begin)
+	return r, nil
+}
+
+// Watched judges recorded traffic by the rules that only look on.
+func Watched(t *probe.Traffic, o Options) []Outcome {
+	o.Revision = t.Revision
+	var out []Outcome
+	for _, r := range o.rules(t.Transport) {
+		if r.Watch != nil {
+			out = append(out, Outcome{r, probe.Observe(r.Info, t, r.Watch)})
+		}
+	}
+	return out
+}
+
+// rules are those that are asked for and exist on the transport at the revision.
+func (o *Options) rules(k transport.Kind) []*Rule {
+	named := func(id string, patterns []string) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool { return Match(id, p) })
+	}
+	return slices.DeleteFunc(slices.Clone(Rules()), func(r *Rule) bool {
+		return !r.In.Contains(o.Revision) || !r.On(k) || named(r.ID, o.Skip) ||
+			len(o.Only) > 0 && !named(r.ID, o.Only) && r.ID != probe.RuleAnswers
+	})
+}
+
+// judging collects the outcomes of checks that run side by side.
+type judging struct {
+	o      *Options
+	result *Result
+	all    int
+	mu     sync.Mutex
+}
+
+func (j *judging) add(r *Rule, v probe.Verdict) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.result.Outcomes = append(j.result.Outcomes, Outcome{r, v})
+	if j.o.Done != nil {
+		j.o.Done(len(j.result.Outcomes), j.all)
+	}
+}
+
+// active runs the checks. Over stdio those on the shared process go one after
+// the other, in the order of their ids, while some with processes of their own
+// run beside them.
+func (j *judging) active(ctx context.Context, p *probe.Probe, rules []*Rule) {
+	workers := workersHTTP
+	if p.Stdio() {
+		workers = 1
+	}
+	var shared, apart []*Rule
+	for _, r := range rules {
+		switch {
+		case r.Check == nil:
+		case p.Stdio() && r.Apart:
+			apart = append(apart, r)
+		default:
+			shared = append(shared, r)
+		}
+	}
+	var wait sync.WaitGroup
+	do := func(rules []*Rule, n int, judge func(context.Context, rule.Info, func(*probe.Case)) probe.Verdict) {
+		next := make(chan *Rule)
+		for range n {
+			wait.Go(func() {
+				for r := range next {
+					j.add(r, judge(ctx, r.Info, r.Check))
+				}
+			})
+		}
+		wait.Go(func() {
+			defer close(next)
+			for _, r := range rules {
+				next <- r
+			}
+		})
+	}
+	do(shared, workers, p.Judge)
+	do(apart, workersStdio, p.JudgeApart)
+	wait.Wait()
+}
+
+// premise judges a server that answers nothing: one finding, and everything
+// else is skipped because of it.
+func (j *judging) premise(ctx context.Context, p *probe.Probe, rules []*Rule) {
+	for _, r := range rules {
+		if r.ID == probe.RuleAnswers {
+			j.add(r, p.Judge(ctx, r.Info, r.Check))
+			continue
+		}
+		j.add(r, probe.Verdict{
+			Status: rule.Skip, Because: probe.RuleAnswers,
+			Reason: "the server answers no well-formed request of " + j.o.Revision.String(),
+		})
+	}
+}

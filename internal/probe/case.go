@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/mcprove/mcprove/rule"
+	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/wire"
+)
+
+// Case is one rule being judged. A check sends what it needs and then says at
+// least one of Pass, Fail, Warn, Note and Skip; what it says first counts most.
+// It lives for one run of one check, which is why it holds the context.
+type Case struct {
+	ctx     context.Context
+	probe   *Probe
+	info    rule.Info
+	conns   []*Conn
+	verdict Verdict
+}
+
+// Verdict is what came out of a case.
+type Verdict struct {
+	Status rule.Status
+	// Reason of a skip, in words for people.
+	Reason string
+	// Because is the id of the rule whose failure keeps this one from being
+	// judged; empty when there is none.
+	Because string
+	Blames  []*Blame
+	// Seen counts what was looked at and holds; Shown is the first of it.
+	Seen  int
+	Shown *Exchange
+}
+
+// Blame is one thing that breaks the rule, with what shows it.
+type Blame struct {
+	Status    rule.Status
+	Message   string
+	Exchanges []*Exchange
+	Frame     *wire.Frame // of the first exchange, or a stray one
+	Where     rule.Where
+}
+
+// And adds an exchange that shows it too: the control.
+func (b *Blame) And(xs ...*Exchange) *Blame {
+	for _, x := range xs {
+		if x != nil {
+			b.Exchanges = append(b.Exchanges, x)
+		}
+	}
+	return b
+}
+
+// In names the frame in which it is seen, and a pointer into it.
+func (b *Blame) In(f *wire.Frame, pointer string) *Blame {
+	b.Frame, b.Where.Pointer = f, pointer
+	return b
+}
+
+// Of names the item of the surface that it is about: "tool", "search".
+func (b *Blame) Of(kind, name string) *Blame {
+	b.Where.Kind, b.Where.Name = kind, name
+	return b
+}
+
+// Judge runs a check on a live probe and returns its verdict.
+func (p *Probe) Judge(ctx context.Context, info rule.Info, check func(*Case)) Verdict {
+	c := &Case{ctx: ctx, probe: p, info: info}
+	if p != nil && p.Stdio() {
+		p.serial.Lock()
+		defer p.serial.Unlock()
+	}
+	check(c)
+	c.close()
+	return c.result()
+}
+
+// JudgeApart is Judge for a check that never uses the shared connection, so
+// that over stdio it need not wait for others.
+func (p *Probe) JudgeApart(ctx context.Context, info rule.Info, check func(*Case)) Verdict {
+	c := &Case{ctx: ctx, probe: p, info: info}
+	check(c)
+	c.close()
+	return c.result()
+}
+
+// Observe runs a rule that only looks on over what crossed.
+func Observe(info rule.Info, t *Traffic, watch func(*Case, *Traffic)) Verdict {
+	c := &Case{ctx: context.Background(), info: info}
+	watch(c, t)
+	return c.result()
+}
+
+func (c *Case) close() {
+	var wait sync.WaitGroup
+	for _, conn := range c.conns {
+		wait.Go(func() { conn.Close(c.ctx) })
+	}
+	wait.Wait()
+}
+
+func (c *Case) result() Verdict {
+	v := &c.verdict
+	for _, b := range v.Blames {
+		v.Status = max(v.Status, b.Status)
+	}
+	switch {
+	case v.Status != 0:
+		v.Reason, v.Because = "", ""
+	case v.Reason != "":
+		v.Status = rule.Skip
+	case c.ctx.Err() != nil:
+		v.Status, v.Reason = rule.Skip, "the run ended before it was judged"
+	case v.Seen > 0:
+		v.Status = rule.Pass
+	default:
+		v.Status, v.Reason = rule.Error, "the check came to no verdict"
+	}
+	return *v
+}
+
+// Context bounds the case.
+func (c *Case) Context() context.Context { return c.ctx }
+
+// Probe is the server under test.
+func (c *Case) Probe() *Probe { return c.probe }
+
+// Facts are what the server says of itself.
+func (c *Case) Facts() *Facts { return &c.probe.facts }
+
+// Request is a well-formed request; see [Probe.Request].
+func (c *Case) Request(method, params string) *Request { return c.probe.Request(method, params) }
+
+// HTTP reports whether the server is reached by Streamable HTTP.
+func (c *Case) HTTP() bool { return c.probe.HTTP() }
+
+// Send makes an exchange on the shared connection.
+func (c *Case) Send(r *Request) *Exchange { return c.seen(c.probe.send(c.ctx, nil, r)) }
+
+// SendOn makes an exchange on a connection of the case's own.
+func (c *Case) SendOn(conn *Conn, r *Request) *Exchange { return c.seen(c.probe.send(c.ctx, conn, r)) }
+
+// Start sends a request and goes on without waiting; conn nil is the shared
+// connection. A request that could not be sent gives a stream that has ended.
+func (c *Case) Start(conn *Conn, r *Request) *Stream {
+	k, on, x := c.probe.begin(c.ctx, conn, r)
+	if x != nil {
+		c.seen(x)
+		k, on = &call{x: *x, given: true}, &Conn{probe: c.probe, changed: make(chan struct{})}
+	}
+	return &Stream{conn: on, call: k, ctx: c.ctx}
+}
+
+// seen skips the case where a message was held back.
+func (c *Case) seen(x *Exchange) *Exchange {
+	if x.Err == errNotMine {
+		c.Skip("%v; --target-is-mine allows it", errNotMine)
+	}
+	return x
+}
+
+// Open makes a connection of the case's own, over stdio a process. It is nil,
+// and the case skipped, when that fails. It is closed with the case.
+func (c *Case) Open() *Conn {
+	conn, err := c.probe.open(c.ctx)
+	if err != nil {
+		c.Skip("a further connection could not be opened: %v", err)
+		return nil
+	}
+	c.conns = append(c.conns, conn)
+	return conn
+}
+
+// Once makes an exchange that every check may share, since it is the same:
+// controls, calls of tools, reads.
+func (c *Case) Once(r *Request) *Exchange { return c.seen(c.probe.once(c.ctx, r)) }
+
+// Works is the positive control of a probe: the same request without its
+// fault. When that is not answered by a result, the case is skipped because of
+// it, and ok is false.
+func (c *Case) Works(r *Request) (x *Exchange, ok bool) {
+	x = c.Once(r)
+	if x.OK() {
+		return x, true
+	}
+	c.Lacks(x)
+	return x, false
+}
+
+// Lacks skips the case because a well-formed request does not work, as x shows.
+func (c *Case) Lacks(x *Exchange) {
+	c.verdict.Because = owner(x.Method)
+	if c.probe != nil && !c.probe.facts.Answers() {
+		c.verdict.Because = RuleAnswers
+	}
+	if c.verdict.Because == c.info.ID {
+		c.verdict.Because = ""
+	}
+	c.Skip("%s without any fault does not work: %s", x.Method, x.Brief())
+}
+
+// RuleAnswers is the id of the rule that everything else rests on.
+const RuleAnswers = "base.answers"
+
+// owners are the rules that say that a method works at all.
+var owners = map[string]string{
+	spec.MethodDiscover:              "discover.implemented",
+	spec.MethodToolsList:             "tools.list-answered",
+	spec.MethodPromptsList:           "prompts.list-answered",
+	spec.MethodResourcesList:         "resources.list-answered",
+	spec.MethodResourceTemplatesList: "resources.template-pagination-cacheable",
+	spec.MethodResourcesRead:         "resources.listed-readable",
+	spec.MethodListen:                "subscriptions.supported",
+	spec.MethodComplete:              "completion.shape",
+	spec.MethodPromptsGet:            "prompts.get-shape",
+}
+
+func owner(method string) string { return owners[method] }
+
+// Pass says that something was looked at and holds. x may be nil.
+func (c *Case) Pass(x *Exchange) {
+	c.verdict.Seen++
+	if c.verdict.Shown == nil {
+		c.verdict.Shown = x
+	}
+}
+
+// Fail says that the rule is broken, as x shows; x may be nil. How hard that
+// is judged depends on the rule's level and basis.
+func (c *Case) Fail(x *Exchange, format string, args ...any) *Blame {
+	return c.blame(rule.Fail, x, format, args...)
+}
+
+// Warn is Fail for what is at most a warning: the specification allows two
+// readings, or the harm is small.
+func (c *Case) Warn(x *Exchange, format string, args ...any) *Blame {
+	return c.blame(rule.Warn, x, format, args...)
+}
+
+// Note is Fail for what is worth knowing and no fault.
+func (c *Case) Note(x *Exchange, format string, args ...any) *Blame {
+	return c.blame(rule.Note, x, format, args...)
+}
+
+func (c *Case) blame(most rule.Status, x *Exchange, format string, args ...any) *Blame {
+	b := &Blame{Status: min(most, c.info.Severity()), Message: fmt.Sprintf(format, args...)}
+	if x != nil {
+		b.Exchanges = []*Exchange{x}
+	}
+	c.verdict.Blames = append(c.verdict.Blames, b)
+	return b
+}
+
+// Skip says that the rule cannot be judged here, and why. It does nothing
+// against a failure; it overrules a pass.
+func (c *Case) Skip(format string, args ...any) {
+	if c.verdict.Reason == "" {
+		c.verdict.Reason = fmt.Sprintf(format, args...)
+	}
+}
+
+// SkipFor is Skip because of another rule's failure.
+func (c *Case) SkipFor(id, format string, args ...any) {
+	if c.verdict.Reason == "" {
+		c.verdict.Because = id
+	}
+	c.Skip(format, args...)
+}
+
+// Declared skips the case unless the server declares a capability.
+func (c *Case) Declared(path string) bool {
+	switch {
+	case c.Facts().Declares(path):
+		return true
+	case c.Facts().Capabilities == nil:
+		c.SkipFor(owner(spec.MethodDiscover), "the server's capabilities are not known: server/discover gave none")
+	default:
+		c.Skip("the server declares no %s", path)
+	}
+	return false
+}
+
+// Listed returns the list of a method, whose family the server declares and
+// which was answered; otherwise the case is skipped and ok is false.
+func (c *Case) Listed(method string) (l *List, ok bool) {
+	for _, f := range families {
+		if f.method == method && c.Facts().Capabilities != nil && !c.Declared(f.capability) {
+			return nil, false
+		}
+	}
+	l = c.Facts().List(method)
+	if len(l.Pages) == 0 || !l.Pages[0].OK() {
+		x := c.Once(c.Request(method, ""))
+		if !x.OK() {
+			c.Lacks(x)
+			return l, false
+		}
+	}
+	return l, true
+}
+
+// Unseen skips a rule that only looks on and had nothing to look at. It does
+// nothing once something was seen, good or bad.
+func (c *Case) Unseen(format string, args ...any) {
+	if c.verdict.Seen == 0 && len(c.verdict.Blames) == 0 {
+		c.Skip(format, args...)
+	}
+}

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
+	"github.com/mcprove/mcprove/wire"
+)
+
+// ErrSilent is the Err of an exchange to which nothing came in time.
+var ErrSilent = errors.New("no answer in time")
+
+// Conn is one connection to the server: a process of its own over stdio, a set
+// of sockets of its own over HTTP. Its methods may be called from any goroutine.
+type Conn struct {
+	probe *Probe
+	n     int // of this run, from 1
+	conn  transport.Conn
+	pump  sync.WaitGroup
+	life  context.Context
+	end   context.CancelFunc
+
+	mu      sync.Mutex
+	lastID  int64
+	calls   []*call
+	stray   []*wire.Frame
+	lost    error
+	isLost  bool
+	lines   []*wire.Frame // stdio: everything that came, in order
+	changed chan struct{} // closed and replaced when anything came
+}
+
+// call is an exchange that is still growing. The connection's lock guards it.
+type call struct {
+	x       Exchange
+	channel transport.Channel
+	onChan  bool
+	key     wire.IDKey
+	keyed   bool
+	token   wire.IDKey // of progress
+	tokened bool
+	given   bool // nobody waits for it any more
+}
+
+func (c *call) open() bool { return c.x.Response == nil && !c.given && !c.x.Closed }
+
+// open connects.
+func (p *Probe) open(ctx context.Context) (*Conn, error) {
+	limit, cancel := context.WithTimeout(ctx, p.o.Start)
+	defer cancel()
+	tc, err := p.target.Open(limit, transport.Options{Tap: p.o.Tap, Stderr: p.o.Stderr})
+	if err != nil {
+		return nil, err
+	}
+	c := &Conn{probe: p, conn: tc, changed: make(chan struct{})}
+	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
+	p.mu.Lock()
+	p.conns = append(p.conns, c)
+	c.n = len(p.conns)
+	p.mu.Unlock()
+	c.pump.Go(c.receive)
+	return c, nil
+}
+
+// Close ends the connection and waits for it, within the context.
+func (c *Conn) Close(ctx context.Context) {
+	limit, cancel := context.WithTimeout(ctx, closePatience)
+	defer cancel()
+	_ = c.conn.Close(limit) // what it could say is in the traffic already
+	c.end()
+	c.pump.Wait()
+}
+
+// closePatience bounds the end of a connection, that of a process included.
+const closePatience = 4 * time.Second
+
+// Transport is the carrier underneath, for its facts.
+func (c *Conn) Transport() transport.Conn { return c.conn }
+
+// CanSendBytes reports whether [Request.Bytes] can be sent.
+func (c *Conn) CanSendBytes() bool {
+	_, ok := c.conn.(transport.RawRequester)
+	return ok
+}
+
+// Process is the child process of a stdio connection, nil where there is none.
+func (c *Conn) Process() transport.ProcessConn {
+	p, _ := c.conn.(transport.ProcessConn)
+	return p
+}
+
+// Lines is every line that came over stdio so far, in order.
+func (c *Conn) Lines() []*wire.Frame {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.lines)
+}
+
+// Lost reports whether the connection has ended, and how.
+func (c *Conn) Lost() (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.isLost, c.lost
+}
+
+// receive takes in what comes, until the connection ends.
+func (c *Conn) receive() {
+	for {
+		e, err := c.conn.Receive(c.life)
+		c.mu.Lock()
+		if err != nil {
+			c.lose(err)
+			c.mu.Unlock()
+			return
+		}
+		c.take(e)
+		close(c.changed)
+		c.changed = make(chan struct{})
+		c.mu.Unlock()
+	}
+}
+
+func (c *Conn) lose(err error) {
+	if !c.isLost {
+		c.isLost, c.lost = true, err
+	}
+	now := time.Now()
+	for _, k := range c.calls {
+		if !k.x.Closed {
+			k.x.Closed, k.x.Ended = true, now
+		}
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+func (c *Conn) take(e transport.Event) {
+	if e.Kind == transport.EventLost {
+		c.isLost, c.lost = true, e.Err
+		for _, k := range c.calls {
+			if !k.x.Closed {
+				k.x.Closed, k.x.ClosedErr, k.x.Ended = true, e.Err, time.Now()
+			}
+		}
+		return
+	}
+	k, _ := e.Tag.(*call)
+	if k == nil {
+		if e.Frame != nil {
+			c.lines = append(c.lines, e.Frame)
+			c.line(e.Frame)
+		}
+		return
+	}
+	switch e.Kind {
+	case transport.EventHead:
+		k.x.Head = e.Head
+	case transport.EventFrame:
+		c.add(k, e.Frame)
+	case transport.EventBody:
+		k.x.Body = e.Body
+	case transport.EventSSE:
+		if len(k.x.Other) < maxOther {
+			k.x.Other = append(k.x.Other, e.SSE)
+		}
+	case transport.EventClosed:
+		k.x.Closed, k.x.ClosedErr, k.x.Ended = true, e.Err, time.Now()
+		if k.x.End.IsZero() {
+			k.x.End = k.x.Ended
+		}
+	}
+}
+
+// Bounds on what one exchange keeps: a server that floods must not fill the
+// memory.
+const (
+	maxOther  = 1000
+	maxFrames = 10_000
+)
+
+// add puts a frame to an exchange. Over HTTP the channel says whose it is, so
+// a response under a wrong id is its response all the same; the rule about ids
+// says what is wrong with it.
+func (c *Conn) add(k *call, f *wire.Frame) {
+	if len(k.x.Frames) < maxFrames {
+		k.x.Frames = append(k.x.Frames, f)
+	}
+	m := f.Message()
+	if !m.IsResponse() && m.Kind != wire.Batch {
+		return
+	}
+	if k.x.Response == nil {
+		k.x.Response, k.x.End = f, f.Time
+		return
+	}
+	k.x.Extra = append(k.x.Extra, f)
+}
+
+// line finds the exchange of a line of stdio.
+func (c *Conn) line(f *wire.Frame) {
+	if k := c.owner(f.Message()); k != nil {
+		c.add(k, f)
+		return
+	}
+	c.stray = append(c.stray, f)
+}
+
+func (c *Conn) owner(m *wire.Message) *call {
+	switch m.Kind {
+	case wire.Response, wire.ErrorResponse:
+		if key, ok := m.Key(); ok {
+			if k := c.latest(func(k *call) bool { return k.keyed && k.key == key }); k != nil {
+				return k
+			}
+		}
+		return c.only()
+	case wire.Notification, wire.Request:
+		switch m.Method {
+		case spec.NotificationProgress:
+			key, ok := wire.KeyOf(value(m.Params, spec.MetaProgressToken))
+			if !ok {
+				return nil
+			}
+			return c.latest(func(k *call) bool { return k.tokened && k.token == key })
+		case spec.NotificationCancelled:
+			if key, ok := wire.KeyOf(value(m.Params, "requestId")); ok {
+				return c.latest(func(k *call) bool { return k.keyed && k.key == key })
+			}
+			return nil
+		}
+		if id := Lookup(m.Params, "/_meta/"+escaped(spec.MetaSubscriptionID)); id != nil {
+			key, _ := wire.KeyOf(id)
+			return c.latest(func(k *call) bool { return k.keyed && k.key == key })
+		}
+		return c.only()
+	}
+	return nil // noise, which belongs to nobody
+}
+
+func (c *Conn) latest(is func(*call) bool) *call {
+	for _, k := range slices.Backward(c.calls) {
+		if is(k) {
+			return k
+		}
+	}
+	return nil
+}
+
+// only is the one exchange that waits for something, nil when there are more
+// or none.
+func (c *Conn) only() *call {
+	var found *call
+	for _, k := range c.calls {
+		if k.open() && k.x.Method != spec.MethodListen {
+			if found != nil {
+				return nil
+			}
+			found = k
+		}
+	}
+	return found
+}
+
+// start sends a request and returns its call. A request that cannot be sent
+// has an exchange that says so.
+func (c *Conn) start(ctx context.Context, r *Request) *call {
+	c.mu.Lock()
+	c.lastID++
+	id := r.id
+	if id == nil {
+		id = json.RawMessage(strconv.FormatInt(c.probe.firstID+c.lastID, 10))
+	}
+	text := r.Encode(id)
+	m := wire.Read(text)
+	k := &call{}
+	k.x = Exchange{Request: r, Method: r.Method, Conn: c.n, Turn: c.probe.turn(), Start: time.Now()}
+	if m.Kind == wire.Request || m.Kind == wire.Invalid {
+		k.x.ID = m.ID
+		k.key, k.keyed = m.Key()
+	}
+	if token := r.MetaValue(spec.MetaProgressToken); token != nil {
+		k.token, k.tokened = wire.KeyOf(token)
+	}
+	c.calls = append(c.calls, k)
+	c.mu.Unlock()
+
+	limit, cancel := context.WithTimeout(ctx, c.probe.o.Timeout)
+	defer cancel()
+	sent, err := c.hand(limit, r, text, k)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k.x.Sent, k.x.SentHead = sent.Frame, sent.Head
+	k.channel, k.onChan = sent.Channel, err == nil
+	if err != nil {
+		k.x.Err, k.given, k.x.Closed = err, true, true
+		if c.isLost && c.lost != nil {
+			k.x.Err = c.lost
+		}
+	}
+	return k
+}
+
+// hand gives a request to the carrier in the form it has.
+func (c *Conn) hand(ctx context.Context, r *Request, text []byte, k *call) (transport.Sent, error) {
+	if c.conn.Kind() == transport.Stdio {
+		return c.conn.Send(ctx, transport.Outgoing{Raw: text, Tag: k})
+	}
+	switch {
+	case r.bytes != nil:
+		rr, ok := c.conn.(transport.RawRequester)
+		if !ok {
+			return transport.Sent{}, errNoBytes
+		}
+		return rr.RequestBytes(ctx, r.bytes, k)
+	case r.verb != "":
+		rq, ok := c.conn.(transport.Requester)
+		if !ok {
+			return transport.Sent{}, errNoBytes
+		}
+		return rq.Request(ctx, transport.Request{Method: r.verb, Header: r.headers(), Without: r.without, Body: r.text, Tag: k})
+	}
+	return c.conn.Send(ctx, transport.Outgoing{Raw: text, Header: r.headers(), Without: r.without, Tag: k})
+}
+
+var errNoBytes = errors.New("this carrier cannot send such a request")
+
+// await waits until the exchange is as wanted, is over, or the time is up. It
+// returns what there is then.
+func (c *Conn) await(ctx context.Context, k *call, d time.Duration, until func(*Exchange) bool) *Exchange {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	for {
+		c.mu.Lock()
+		x := c.snapshot(k)
+		changed := c.changed
+		c.mu.Unlock()
+		if until(x) || x.Closed {
+			return x
+		}
+		select {
+		case <-changed:
+		case <-t.C:
+			return x
+		case <-ctx.Done():
+			return x
+		}
+	}
+}
+
+// snapshot copies an exchange as it is. The lock is held.
+func (c *Conn) snapshot(k *call) *Exchange {
+	x := k.x
+	x.Frames, x.Extra, x.Other = slices.Clone(x.Frames), slices.Clone(x.Extra), slices.Clone(x.Other)
+	if x.Response == nil && x.Closed && x.Err == nil {
+		x.Err = c.lost
+		if !c.isLost {
+			x.Err = x.ClosedErr
+		}
+	}
+	return &x
+}
+
+// give ends the waiting for an exchange. The lock must not be held.
+func (c *Conn) give(k *call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k.given = true
+}
+
+// answered says that nothing more is needed: a response, or over HTTP the end
+// of a response without one.
+func answered(x *Exchange) bool { return x.Response != nil }
+
+// exchange sends a request and waits for its answer.
+func (c *Conn) exchange(ctx context.Context, r *Request) *Exchange {
+	k := c.start(ctx, r)
+	return c.finish(ctx, k)
+}
+
+func (c *Conn) finish(ctx context.Context, k *call) *Exchange {
+	silent := k.x.Request.noID && c.conn.Kind() == transport.Stdio // nothing answers it
+	if silent {
+		return c.await(ctx, k, 0, answered)
+	}
+	x := c.await(ctx, k, c.probe.patience(), answered)
+	if x.Response == nil && !x.Closed {
+		c.probe.wasSilent()
+		c.give(k)
+		c.mu.Lock()
+		k.x.Err = ErrSilent
+		x = c.snapshot(k)
+		c.mu.Unlock()
+		if k.onChan && k.channel != transport.Main {
+			c.cancel(k)
+		}
+		return x
+	}
+	c.probe.wasQuick(x)
+	return x
+}
+
+// cancel closes the stream of an exchange.
+func (c *Conn) cancel(k *call) {
+	c.mu.Lock()
+	k.x.Cancelled = true
+	ch := k.channel
+	c.mu.Unlock()
+	c.conn.CloseChannel(ch)
+}
+
+// exchanges are all of the connection, as they are now.
+func (c *Conn) exchanges() []*Exchange {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]*Exchange, len(c.calls))
+	for i, k := range c.calls {
+		out[i] = c.snapshot(k)
+	}
+	return out
+}
+
+// Stream is an exchange that goes on while a check looks at it.
+type Stream struct {
+	conn *Conn
+	call *call
+	ctx  context.Context
+}
+
+// Now is the exchange as it is.
+func (s *Stream) Now() *Exchange {
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	return s.conn.snapshot(s.call)
+}
+
+// Until waits until the exchange is as wanted, has ended, or the time is up,
+// and returns it as it is then; ok says whether it is as wanted.
+func (s *Stream) Until(d time.Duration, wanted func(*Exchange) bool) (x *Exchange, ok bool) {
+	x = s.conn.await(s.ctx, s.call, d, wanted)
+	return x, wanted(x)
+}
+
+// Answer waits for the response as [Case.Send] does.
+func (s *Stream) Answer() *Exchange { return s.conn.finish(s.ctx, s.call) }
+
+// Close ends the exchange as a client of its transport does: over HTTP by
+// closing the stream, over stdio by notifications/cancelled.
+func (s *Stream) Close() {
+	s.conn.give(s.call)
+	if s.conn.conn.Kind() != transport.Stdio {
+		s.conn.cancel(s.call)
+		return
+	}
+	s.conn.mu.Lock()
+	s.call.x.Cancelled = true
+	id := s.call.x.ID
+	s.conn.mu.Unlock()
+	if id == nil {
+		return
+	}
+	r := s.conn.probe.Notification(spec.NotificationCancelled).Param("requestId", string(id))
+	s.conn.start(s.ctx, r)
+}
+
+// headerNamed reports whether a name is in the list, in any case.
+func headerNamed(names []string, name string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcprove/mcprove/wire"
+)
+
+// Item of evidence: one thing that crossed, as it crossed. Text may be foreign
+// and is cut where it is long; who prints it escapes it.
+type Crossed struct {
+	Dir  string `json:"dir"`  // to-server or to-client
+	At   string `json:"at"`   // time since the exchange began: 12ms
+	Text string `json:"text"` // the JSON-RPC text, a body, or an SSE comment
+	HTTP string `json:"http"` // the head in short: POST /mcp with its MCP headers, or the status; empty over stdio
+}
+
+// Bounds on evidence.
+const (
+	maxText    = 2000
+	maxCrossed = 12
+)
+
+// Evidence is what crossed in an exchange, in order. A frame that is named
+// stands in it even where the rest is cut.
+func (x *Exchange) Evidence(frame *wire.Frame) []Crossed {
+	var out []Crossed
+	at := func(f *wire.Frame) string {
+		if f == nil || f.Time.IsZero() || x.Start.IsZero() {
+			return "0ms"
+		}
+		return fmt.Sprintf("%dms", max(0, f.Time.Sub(x.Start).Milliseconds()))
+	}
+	if x.Sent != nil || x.SentHead != nil {
+		c := Crossed{Dir: wire.ToServer.String(), At: "0ms", HTTP: headLine(x.SentHead)}
+		if x.Sent != nil {
+			c.Text = cut(string(x.Sent.Raw))
+		}
+		if x.Request != nil && x.Request.bytes != nil {
+			c.Text = cut(string(x.Request.bytes))
+		}
+		out = append(out, c)
+	}
+	head := headLine(x.Head)
+	frames := x.Frames
+	if len(frames) > maxCrossed {
+		frames = frames[:maxCrossed]
+		for _, f := range x.Frames[maxCrossed:] {
+			if f == frame || f == x.Response {
+				frames = append(frames, f)
+			}
+		}
+	}
+	for _, f := range frames {
+		out = append(out, Crossed{Dir: f.Dir.String(), At: at(f), Text: cut(string(f.Raw)), HTTP: head})
+	}
+	switch {
+	case len(frames) > 0:
+	case len(x.Body) > 0 || x.Head != nil:
+		out = append(out, Crossed{Dir: wire.ToClient.String(), At: at(nil), Text: cut(string(x.Body)), HTTP: head})
+	}
+	if x.Response == nil && x.Err != nil {
+		out = append(out, Crossed{Dir: wire.ToClient.String(), At: at(nil), Text: "(" + x.Brief() + ")", HTTP: head})
+	}
+	return out
+}
+
+// headLine is an HTTP head in one line: what MCP looks at.
+func headLine(h *wire.Head) string {
+	if h == nil {
+		return ""
+	}
+	var b strings.Builder
+	if h.Method != "" {
+		fmt.Fprintf(&b, "%s %s", h.Method, path(h.URL))
+	} else {
+		fmt.Fprintf(&b, "%d", h.Status)
+		if h.Reason != "" {
+			b.WriteString(" " + h.Reason)
+		}
+	}
+	for _, f := range h.Header {
+		if telling(f.Name) {
+			fmt.Fprintf(&b, "; %s: %s", f.Name, clip(f.Value))
+		}
+	}
+	return b.String()
+}
+
+// path is a URL from its path on, without what may be secret in its query.
+func path(u string) string {
+	if i := strings.Index(u, "://"); i >= 0 {
+		u = u[i+3:]
+		if i = strings.IndexByte(u, '/'); i < 0 {
+			return "/"
+		}
+		u = u[i:]
+	}
+	u, _, _ = strings.Cut(u, "?")
+	return u
+}
+
+// telling headers decide what a server does, or say what it did.
+func telling(name string) bool {
+	l := strings.ToLower(name)
+	switch l {
+	case "content-type", "origin", "host", "allow", "last-event-id", "x-accel-buffering", "accept", "www-authenticate":
+		return true
+	}
+	return strings.HasPrefix(l, "mcp-")
+}
+
+func cut(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxText], "") + fmt.Sprintf("… (%d bytes in all)", len(s))
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/spec"
+)
+
+// Facts is what a server says of itself, read once at the start by well-formed
+// requests that any client makes.
+type Facts struct {
+	Discover *Exchange
+	// Capabilities is the ServerCapabilities object; nil when server/discover
+	// gave none.
+	Capabilities json.RawMessage
+	// Supported are the versions that server/discover names.
+	Supported []string
+	// Lists holds the lists of the families that the server declares, by method.
+	Lists map[string]*List
+}
+
+// List is one list as it was read: all of its pages, up to a bound.
+type List struct {
+	Method string
+	Pages  []*Exchange
+	Items  []Item
+	// Whole: the last page was reached.
+	Whole bool
+}
+
+// Item is one entry of a list.
+type Item struct {
+	Name    string // name, or uri of a resource, or uriTemplate of a template
+	Raw     json.RawMessage
+	Page    *Exchange
+	Pointer string // into the message of the page: /result/tools/3
+}
+
+// Get returns a member of the item.
+func (i Item) Get(name string) json.RawMessage { return value(i.Raw, name) }
+
+// Text returns a member of the item that is a string.
+func (i Item) Text(name string) string { return Text(value(i.Raw, name)) }
+
+// family says how a list method is read.
+type family struct {
+	method, capability, member, name string
+}
+
+// families are the lists of a server, with the capability that declares each.
+var families = []family{
+	{spec.MethodToolsList, "tools", "tools", "name"},
+	{spec.MethodPromptsList, "prompts", "prompts", "name"},
+	{spec.MethodResourcesList, "resources", "resources", "uri"},
+	{spec.MethodResourceTemplatesList, "resources", "resourceTemplates", "uriTemplate"},
+}
+
+// Facts are what the server says of itself.
+func (p *Probe) Facts() *Facts { return &p.facts }
+
+// Declares reports whether the server declares a capability, by its dotted
+// path: objects count by being there, flags by being true.
+func (f *Facts) Declares(path string) bool {
+	v := dotted(f.Capabilities, path)
+	return v != nil && (jsonx.KindOf(v) == jsonx.Object || jsonx.KindOf(v) == jsonx.True)
+}
+
+// Answers reports whether the server answered any well-formed request of this
+// revision properly.
+func (f *Facts) Answers() bool {
+	if f.Discover != nil && f.Discover.OK() {
+		return true
+	}
+	for _, l := range f.Lists {
+		if len(l.Pages) > 0 && l.Pages[0].OK() {
+			return true
+		}
+	}
+	return false
+}
+
+// Legacy reports whether the server names a revision of the handshake era.
+func (f *Facts) Legacy() bool {
+	return slices.ContainsFunc(f.Supported, func(v string) bool {
+		r, err := spec.ParseRevision(v)
+		return err == nil && r.Era() == spec.Legacy
+	})
+}
+
+// List returns a list, empty when it was not read.
+func (f *Facts) List(method string) *List {
+	if l := f.Lists[method]; l != nil {
+		return l
+	}
+	return &List{Method: method}
+}
+
+// Tools are the tools listed.
+func (f *Facts) Tools() []Item { return f.List(spec.MethodToolsList).Items }
+
+// Prompts are the prompts listed.
+func (f *Facts) Prompts() []Item { return f.List(spec.MethodPromptsList).Items }
+
+// Resources are the resources listed.
+func (f *Facts) Resources() []Item { return f.List(spec.MethodResourcesList).Items }
+
+// Templates are the resource templates listed.
+func (f *Facts) Templates() []Item { return f.List(spec.MethodResourceTemplatesList).Items }
+
+// Server is what the server calls itself.
+func (f *Facts) Server() (name, version string) {
+	if f.Discover == nil {
+		return "", ""
+	}
+	info := f.Discover.At("/_meta/" + escaped(spec.MetaServerInfo))
+	return Text(value(info, "name")), Text(value(info, "version"))
+}
+
+// survey reads discover and the lists. A server that has no discover is asked
+// for its lists all the same.
+func (p *Probe) survey(ctx context.Context) {
+	f := &p.facts
+	f.Lists = map[string]*List{}
+	p.o.Progress("server/discover")
+	f.Discover = p.send(ctx, nil, p.Request(spec.MethodDiscover, ""))
+	if f.Discover.OK() {
+		f.Capabilities = f.Discover.Member("capabilities")
+		for _, v := range Elements(f.Discover.Member("supportedVersions")) {
+			f.Supported = append(f.Supported, Text(v))
+		}
+	}
+	known := f.Capabilities != nil
+	if !known && !worthMore(f.Discover) {
+		return
+	}
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	for _, fam := range families {
+		if known && !f.Declares(fam.capability) {
+			continue
+		}
+		read := func() {
+			l := p.readList(ctx, nil, fam.method)
+			mu.Lock()
+			defer mu.Unlock()
+			f.Lists[fam.method] = l
+		}
+		if p.Stdio() {
+			read()
+			continue
+		}
+		wait.Go(read)
+	}
+	wait.Wait()
+}
+
+// worthMore: a server that answered something may answer something else.
+func worthMore(x *Exchange) bool { return x.Response != nil || x.Head != nil }
+
+// maxPages bounds the reading of a list.
+const maxPages = 40
+
+// readList reads a list page by page. A cursor that comes again ends it.
+func (p *Probe) readList(ctx context.Context, c *Conn, method string) *List {
+	fam := families[slices.IndexFunc(families, func(f family) bool { return f.method == method })]
+	l := &List{Method: method}
+	r := p.Request(method, "")
+	seen := map[string]bool{}
+	for len(l.Pages) < maxPages {
+		x := p.send(ctx, c, r)
+		l.Pages = append(l.Pages, x)
+		if !x.OK() {
+			return l
+		}
+		for i, e := range Elements(x.Member(fam.member)) {
+			l.Items = append(l.Items, Item{
+				Name: Text(value(e, fam.name)), Raw: e, Page: x, Pointer: pointerTo("/result", fam.member, i),
+			})
+		}
+		next := x.Member("nextCursor")
+		if jsonx.KindOf(next) != jsonx.String {
+			l.Whole = next == nil
+			return l
+		}
+		if seen[string(next)] {
+			return l
+		}
+		seen[string(next)] = true
+		r = p.Request(method, "").Param("cursor", string(next))
+	}
+	return l
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/mcprove/mcprove/internal/jsonx"
+)
+
+// Lookup returns what an RFC 6901 pointer reaches in a JSON text, nil when it
+// leads nowhere or the text cannot be read.
+func Lookup(text json.RawMessage, pointer string) json.RawMessage {
+	if len(text) == 0 {
+		return nil
+	}
+	v, err := jsonx.Lookup(text, pointer)
+	if err != nil {
+		return nil
+	}
+	return json.RawMessage(v)
+}
+
+// value is a member of an object, the last one where the name stands twice.
+func value(object json.RawMessage, name string) json.RawMessage {
+	if jsonx.KindOf(object) != jsonx.Object {
+		return nil
+	}
+	ms, _ := jsonx.Members(object, jsonx.Lenient)
+	var out json.RawMessage
+	for _, m := range ms {
+		if m.Name == name {
+			out = json.RawMessage(m.Value)
+		}
+	}
+	return out
+}
+
+// dotted is what a path of member names reaches: "tools.listChanged".
+func dotted(object json.RawMessage, path string) json.RawMessage {
+	for name := range strings.SplitSeq(path, ".") {
+		if object = value(object, name); object == nil {
+			return nil
+		}
+	}
+	return object
+}
+
+// escaped is one reference token of a pointer.
+func escaped(token string) string {
+	return strings.TrimPrefix(jsonx.Push("", token), "/")
+}
+
+// Text is the string in a JSON text, empty for anything else.
+func Text(text json.RawMessage) string {
+	s, _ := jsonx.Text(text)
+	return s
+}
+
+// Elements are the elements of an array, none of anything else.
+func Elements(text json.RawMessage) []json.RawMessage {
+	if jsonx.KindOf(text) != jsonx.Array {
+		return nil
+	}
+	es, _ := jsonx.Elements(text, jsonx.Lenient)
+	out := make([]json.RawMessage, len(es))
+	for i, e := range es {
+		out[i] = json.RawMessage(e)
+	}
+	return out
+}
+
+// Members are the members of an object, none of anything else.
+func Members(text json.RawMessage) []jsonx.Member {
+	if jsonx.KindOf(text) != jsonx.Object {
+		return nil
+	}
+	ms, _ := jsonx.Members(text, jsonx.Lenient)
+	return ms
+}
+
+// Same reports whether two JSON texts are the same value.
+func Same(a, b json.RawMessage) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return len(a) == len(b)
+	}
+	x, errX := jsonx.Canonical(a)
+	y, errY := jsonx.Canonical(b)
+	if errX != nil || errY != nil {
+		return string(a) == string(b)
+	}
+	return string(x) == string(y)
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
+)
+
+// Options of a probe. The zero value probes well-formed requests only, calls
+// read-only tools, and waits as long as its defaults say.
+type Options struct {
+	Revision spec.Revision // zero is the latest
+	Timeout  time.Duration // one request, zero is 5 s
+	Start    time.Duration // start of a process, zero is 60 s
+	// Mine allows messages that are wrong on purpose. It is set for a server
+	// on this machine, and where the user says that the target is theirs.
+	Mine bool
+	// Tools are tools that the user allows to be called, each with the
+	// arguments to call it with; nil arguments are made from its schema.
+	Tools map[string]json.RawMessage
+	// StateTTL is how long a requestState of the server is valid, zero when
+	// it is not known.
+	StateTTL time.Duration
+	// Version of the program, for clientInfo.
+	Version string
+	// Quiet is how long silence is listened to, zero is 150 ms.
+	Quiet  time.Duration
+	Tap    transport.Tap
+	Stderr io.Writer
+	// Progress is told what is being done, may be nil.
+	Progress func(string)
+}
+
+// Defaults of Options.
+const (
+	DefaultTimeout = 5 * time.Second
+	DefaultStart   = 60 * time.Second
+	DefaultQuiet   = 150 * time.Millisecond
+)
+
+// Probe is one target under test at one revision.
+type Probe struct {
+	target  transport.Target
+	o       Options
+	firstID int64
+
+	facts  Facts
+	shared *Conn
+	serial sync.Mutex // stdio: one case at a time on the shared process
+
+	turns  atomic.Int64
+	silent atomic.Int64 // exchanges to which nothing came
+	slow   atomic.Int64 // slowest answer so far, in nanoseconds
+
+	mu       sync.Mutex
+	conns    []*Conn
+	onces    map[string]*shared // exchanges made once for all, by content
+	callable *[]Tool
+	reopens  int
+}
+
+// Open connects to a target and takes in what it says of itself; see
+// [Probe.Facts]. The error is a *transport.Error: the target cannot be reached
+// or its process does not start. Close must be called in any case but that.
+func Open(ctx context.Context, target transport.Target, o Options) (*Probe, error) {
+	if o.Revision == 0 {
+		o.Revision = spec.Latest
+	}
+	for _, d := range []struct {
+		value *time.Duration
+		def   time.Duration
+	}{{&o.Timeout, DefaultTimeout}, {&o.Start, DefaultStart}, {&o.Quiet, DefaultQuiet}} {
+		if *d.value <= 0 {
+			*d.value = d.def
+		}
+	}
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+	p := &Probe{target: target, o: o, firstID: 1000, onces: map[string]*shared{}}
+	c, err := p.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.shared = c
+	p.survey(ctx)
+	return p, nil
+}
+
+// Close ends every connection.
+func (p *Probe) Close(ctx context.Context) {
+	p.mu.Lock()
+	conns := p.conns
+	p.mu.Unlock()
+	var wait sync.WaitGroup
+	for _, c := range conns {
+		wait.Go(func() { c.Close(ctx) })
+	}
+	wait.Wait()
+}
+
+// Revision is the one that is judged.
+func (p *Probe) Revision() spec.Revision { return p.o.Revision }
+
+// Stdio reports whether the target is a stream of lines.
+func (p *Probe) Stdio() bool { return p.target.Kind() == transport.Stdio }
+
+// HTTP reports whether the target is reached by Streamable HTTP.
+func (p *Probe) HTTP() bool { return p.target.Kind() == transport.StreamableHTTP }
+
+// Mine reports whether messages may be wrong on purpose.
+func (p *Probe) Mine() bool { return p.o.Mine }
+
+// StateTTL is how long a requestState is valid; zero when it is not known.
+func (p *Probe) StateTTL() time.Duration { return p.o.StateTTL }
+
+// Quiet is how long silence is listened to.
+func (p *Probe) Quiet() time.Duration { return p.o.Quiet }
+
+// Request is a well-formed request. Params is a JSON object without _meta, may
+// be empty.
+func (p *Probe) Request(method, params string) *Request {
+	r := &Request{Method: method, Revision: p.o.Revision}
+	for _, m := range Members(raw(params)) {
+		r.params = append(r.params, member{m.Name, json.RawMessage(m.Value)})
+	}
+	if p.o.Revision.Era() == spec.Modern {
+		version := p.o.Version
+		if version == "" {
+			version = "0.0.0"
+		}
+		r.meta = []member{
+			{spec.MetaProtocolVersion, json.RawMessage(jsonx.Quote(p.o.Revision.String()))},
+			{spec.MetaClientInfo, json.RawMessage(`{"name":"mcprove","version":` + string(jsonx.Quote(version)) + `}`)},
+			{spec.MetaClientCapabilities, json.RawMessage(`{}`)},
+		}
+	}
+	return r
+}
+
+// Notification is a well-formed notification.
+func (p *Probe) Notification(method string) *Request {
+	return &Request{Method: method, Revision: p.o.Revision, noID: true}
+}
+
+func (p *Probe) turn() int { return int(p.turns.Add(1)) }
+
+// patience is how long an answer is waited for: the request's bound at first,
+// less once the server was silent a few times, so that a server that hangs on
+// many things does not cost the bound for each of them.
+func (p *Probe) patience() time.Duration {
+	full := p.o.Timeout
+	if p.silent.Load() < patientTimes {
+		return full
+	}
+	return min(full, max(leastPatience, 20*time.Duration(p.slow.Load())))
+}
+
+const (
+	patientTimes  = 2
+	leastPatience = 600 * time.Millisecond
+)
+
+func (p *Probe) wasSilent() { p.silent.Add(1) }
+
+func (p *Probe) wasQuick(x *Exchange) {
+	if x.Response == nil {
+		return
+	}
+	took := int64(x.End.Sub(x.Start))
+	for {
+		old := p.slow.Load()
+		if took <= old || p.slow.CompareAndSwap(old, took) {
+			return
+		}
+	}
+}
+
+// errNotMine is the Err of a message that was not sent, because it is wrong on
+// purpose and the target is not the user's.
+var errNotMine = errors.New("the target is not on this machine, so nothing malformed was sent")
+
+// maxReopens bounds how often a process that died is started again.
+const maxReopens = 8
+
+// main is the shared connection, opened again where it was lost.
+func (p *Probe) main(ctx context.Context) (*Conn, error) {
+	p.mu.Lock()
+	c := p.shared
+	p.mu.Unlock()
+	lost, err := c.Lost()
+	if !lost {
+		return c, nil
+	}
+	p.mu.Lock()
+	p.reopens++
+	again := p.reopens <= maxReopens
+	p.mu.Unlock()
+	if !again {
+		return nil, err
+	}
+	fresh, err := p.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shared = fresh
+	return fresh, nil
+}
+
+// send makes one exchange on a connection, the shared one where it is nil.
+func (p *Probe) send(ctx context.Context, c *Conn, r *Request) *Exchange {
+	k, c, x := p.begin(ctx, c, r)
+	if x != nil {
+		return x
+	}
+	return c.finish(ctx, k)
+}
+
+func (p *Probe) begin(ctx context.Context, c *Conn, r *Request) (*call, *Conn, *Exchange) {
+	unsent := &Exchange{Request: r, Method: r.Method, Closed: true, Start: time.Now()}
+	if r.Planted != "" && !p.o.Mine {
+		unsent.Err = errNotMine
+		return nil, nil, unsent
+	}
+	if c == nil {
+		var err error
+		if c, err = p.main(ctx); err != nil {
+			unsent.Err = err
+			return nil, nil, unsent
+		}
+	}
+	return c.start(ctx, r), c, nil
+}
+
+// id returns an id that no request had before, as a JSON text.
+func (p *Probe) id() string { return strconv.FormatInt(int64(p.turn())+1_000_000, 10) }

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/schemaset"
+	"github.com/mcprove/mcprove/spec"
+)
+
+// Tool is a tool that may be called: it says of itself that it only reads, or
+// the user named it.
+type Tool struct {
+	Item
+	// Arguments fit its inputSchema, or are the user's.
+	Arguments json.RawMessage
+	// Named by the user.
+	Named bool
+}
+
+// mostTools bounds how many tools are called because they only read: a server
+// with a thousand is not called a thousand times.
+const mostTools = 24
+
+// Callable are the tools that may be called, those that the user named first.
+func (p *Probe) Callable() []Tool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.callable != nil {
+		return *p.callable
+	}
+	var named, reading []Tool
+	for _, item := range p.facts.Tools() {
+		args, isNamed := p.o.Tools[item.Name]
+		readOnly := jsonx.KindOf(Lookup(item.Raw, "/annotations/readOnlyHint")) == jsonx.True
+		if !isNamed && (!readOnly || len(reading) == mostTools) {
+			continue
+		}
+		if args == nil {
+			if args = argumentsFor(item.Get("inputSchema")); args == nil {
+				continue
+			}
+		}
+		t := Tool{Item: item, Arguments: args, Named: isNamed}
+		if isNamed {
+			named = append(named, t)
+		} else {
+			reading = append(reading, t)
+		}
+	}
+	all := slices.Concat(named, reading)
+	p.callable = &all
+	return all
+}
+
+// argumentsFor is a value that a schema accepts, nil when none was found.
+func argumentsFor(schema json.RawMessage) json.RawMessage {
+	s, _ := schemaset.Parse(schema, schemaset.ParseOptions{})
+	if s == nil {
+		return nil
+	}
+	if schemaset.Eval([]byte(`{}`), s) == schemaset.Yes {
+		return json.RawMessage(`{}`)
+	}
+	r := schemaset.Generate(s, schemaset.Budget{})
+	if jsonx.KindOf(r.Value) != jsonx.Object {
+		return nil
+	}
+	return json.RawMessage(r.Value)
+}
+
+// CallRequest is a call of a tool, with the headers that mirror its arguments
+// over HTTP.
+func (p *Probe) CallRequest(t Item, arguments json.RawMessage) *Request {
+	r := p.Request(spec.MethodToolsCall, "").Param("name", string(jsonx.Quote(t.Name)))
+	if arguments != nil {
+		r = r.Param("arguments", string(arguments))
+	}
+	if !p.HTTP() || p.o.Revision.Era() != spec.Modern {
+		return r
+	}
+	hs, err := spec.ParseParamHeaders(t.Get("inputSchema"))
+	if err != nil {
+		return r
+	}
+	fields, err := hs.Fields(arguments)
+	if err != nil {
+		return r
+	}
+	for _, f := range fields {
+		r = r.Header(f.Name, f.Value)
+	}
+	return r
+}
+
+// NoTool is why there is no tool to call.
+const NoTool = "it needs a tool that may be called: one with readOnlyHint true, or named with --tool 'NAME={...}'"
+
+// Calls are one call of each callable tool without any client capability, made
+// once for all checks.
+func (c *Case) Calls() []*Exchange { return c.calls(`{}`) }
+
+// AllCapabilities declares everything that a server may ask a client for.
+const AllCapabilities = `{"roots":{},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}}}`
+
+// CapableCalls are one call of each callable tool by a client that has every
+// capability.
+func (c *Case) CapableCalls() []*Exchange { return c.calls(AllCapabilities) }
+
+func (c *Case) calls(capabilities string) []*Exchange {
+	var out []*Exchange
+	for _, t := range c.probe.Callable() {
+		r := c.probe.CallRequest(t.Item, t.Arguments).Capabilities(capabilities)
+		if c.probe.o.Revision.Era() == spec.Legacy {
+			r = c.probe.CallRequest(t.Item, t.Arguments)
+		}
+		out = append(out, c.Once(r))
+	}
+	return out
+}
+
+// Asks are the exchanges in which a server asks for input: calls, reads and
+// prompts, made by a client that has every capability.
+func (c *Case) Asks() []*Exchange {
+	var out []*Exchange
+	add := func(x *Exchange) {
+		if x.OK() && x.ResultType() == spec.ResultInputRequired {
+			out = append(out, x)
+		}
+	}
+	for _, x := range c.CapableCalls() {
+		add(x)
+	}
+	for _, i := range first(c.Facts().Prompts(), mostReads) {
+		add(c.Once(c.probe.PromptRequest(i).Capabilities(AllCapabilities)))
+	}
+	for _, i := range first(c.Facts().Resources(), mostReads) {
+		add(c.Once(c.probe.ReadRequest(i.Name).Capabilities(AllCapabilities)))
+	}
+	return out
+}
+
+// NoAsk is why there is nothing that asks for input.
+const NoAsk = "nothing that may be called asks for input: name such a tool with --tool 'NAME={...}'"
+
+// mostReads bounds how many resources are read and prompts got.
+const mostReads = 12
+
+func first[T any](s []T, n int) []T { return s[:min(n, len(s))] }
+
+// ReadRequest reads a resource.
+func (p *Probe) ReadRequest(uri string) *Request {
+	return p.Request(spec.MethodResourcesRead, "").Param("uri", string(jsonx.Quote(uri)))
+}
+
+// PromptRequest gets a prompt, with a short text for each argument it requires.
+func (p *Probe) PromptRequest(i Item) *Request {
+	var ms []member
+	for _, a := range Elements(i.Get("arguments")) {
+		if jsonx.KindOf(value(a, "required")) == jsonx.True {
+			ms = append(ms, member{Text(value(a, "name")), json.RawMessage(`"a"`)})
+		}
+	}
+	r := p.Request(spec.MethodPromptsGet, "").Param("name", string(jsonx.Quote(i.Name)))
+	if len(ms) > 0 {
+		r = r.Param("arguments", string(object(ms)))
+	}
+	return r
+}
+
+// Reads are one read of each of the first listed resources, made once for all.
+func (c *Case) Reads() []*Exchange {
+	var out []*Exchange
+	for _, i := range first(c.Facts().Resources(), mostReads) {
+		out = append(out, c.Once(c.probe.ReadRequest(i.Name)))
+	}
+	return out
+}
+
+// Gets are one get of each of the first listed prompts, made once for all.
+func (c *Case) Gets() []*Exchange {
+	var out []*Exchange
+	for _, i := range first(c.Facts().Prompts(), mostReads) {
+		out = append(out, c.Once(c.probe.PromptRequest(i)))
+	}
+	return out
+}
