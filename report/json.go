@@ -22,7 +22,7 @@ type envelope struct {
 	Outcome string        `json:"outcome"`
 	Exit    int           `json:"exit"`
 	Summary jsonx.Raw     `json:"summary"`
-	Finding []jsonFinding `json:"findings"`
+	Finding []jsonx.Raw   `json:"findings"`
 	Notes   []string      `json:"notes"`
 }
 
@@ -88,7 +88,7 @@ func (d *document) envelope() envelope {
 	e := envelope{
 		Format: jsonFormat, Verb: valid(d.Verb), Target: valid(d.Target), Outcome: d.Outcome, Exit: d.Exit,
 		Summary: summaryJSON(d.Summary), Notes: make([]string, 0, len(d.Notes)),
-		Finding: make([]jsonFinding, 0, len(d.findings)),
+		Finding: make([]jsonx.Raw, 0, len(d.findings)),
 	}
 	for _, n := range d.Notes {
 		e.Notes = append(e.Notes, valid(n))
@@ -135,19 +135,26 @@ func renderJSON(d *document) ([]byte, error) {
 				// The general form still says everything; only the
 				// family's own members are missing.
 				e.Notes = append(e.Notes, valid(c.text(fmt.Sprintf("the detail of %s cannot be written: %v", f.ID, err))))
+			case key == findingsKey:
+				e.Finding = append(e.Finding, raw)
+				continue
 			case key != "":
 				details = append(details, raw)
 			default:
 				j.Detail = raw
 			}
 		}
-		e.Finding = append(e.Finding, j)
+		raw, err := jsonx.Marshal(j)
+		if err != nil {
+			return nil, fmt.Errorf("encode json: %w", err)
+		}
+		e.Finding = append(e.Finding, raw)
 	}
 	out, err := jsonx.Marshal(e)
 	if err != nil {
 		return nil, fmt.Errorf("encode json: %w", err)
 	}
-	if key != "" {
+	if key != "" && key != findingsKey {
 		out = appendMember(out, key, details)
 	}
 	if d.Own != nil {
@@ -160,6 +167,10 @@ func renderJSON(d *document) ([]byte, error) {
 	}
 	return finishJSON(out)
 }
+
+// findingsKey is the DetailKey of a family whose own form takes the place of
+// the general one.
+const findingsKey = "findings"
 
 // appendMember adds an array as the last member of the object in out.
 func appendMember(out []byte, key string, values []jsonx.Raw) []byte {

@@ -40,7 +40,8 @@ type Run struct {
 	Notes   []string
 
 	// DetailKey is the member of the JSON envelope that lists the findings'
-	// Details ("changes"); the findings then do not repeat them.
+	// Details ("changes"); the findings then do not repeat them. "findings"
+	// puts each Detail in the place of its finding.
 	DetailKey string
 
 	// Own is a further member of the JSON envelope, for a verb that shows

@@ -3,52 +3,453 @@
 package cli
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcprove/mcprove/internal/check"
+	"github.com/mcprove/mcprove/internal/cli/version"
+	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/probe"
+	"github.com/mcprove/mcprove/report"
+	"github.com/mcprove/mcprove/rule"
+	"github.com/mcprove/mcprove/session"
+	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
 	"github.com/spf13/cobra"
 )
 
+// baselineFile is where the accepted findings of check stand.
+const baselineFile = "mcprove.baseline.yaml"
+
+// checkFlags are the flags of check beside those of target and output.
+type checkFlags struct {
+	revisions  []string
+	only, skip []string
+	tools      []string
+	mine       bool
+	stateTTL   time.Duration
+	failOn     string
+	baseline   string
+	update     bool
+}
+
+func (f *checkFlags) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringArrayVar(&f.revisions, "revision", nil, "judge by this protocol `DATE` (repeatable; default: all that the server claims)")
+	fs.StringArrayVar(&f.only, "only", nil, "judge only these `RULES`: an id, a topic such as http-header, or a prefix ending in * (repeatable)")
+	fs.StringArrayVar(&f.skip, "skip", nil, "leave these `RULES` out (repeatable)")
+	fs.StringArrayVar(&f.tools, "tool", nil, "allow this tool to be called: 'NAME={\"argument\": 1}', or NAME alone for arguments made from its schema (repeatable)")
+	fs.BoolVar(&f.mine, "target-is-mine", false, "send malformed requests to a target that is not on this machine, too")
+	fs.DurationVar(&f.stateTTL, "state-ttl", 0, "how long a requestState of the server is valid, so that its expiry can be seen")
+	fs.StringVar(&f.failOn, "fail-on", "", "mildest status that fails: fail or warn (default fail)")
+	fs.StringVar(&f.baseline, "baseline", "", "`FILE` of accepted findings (default: "+baselineFile+" where it exists)")
+	fs.BoolVar(&f.update, "update-baseline", false, "write what fails now into the baseline, and pass")
+	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions([]string{"fail", "warn"}, cobra.ShellCompDirectiveNoFileComp))
+	complete := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var ids []string
+		for _, i := range check.Infos() {
+			ids = append(ids, i.ID+"\t"+i.Title)
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+	_ = cmd.RegisterFlagCompletionFunc("only", complete)
+	_ = cmd.RegisterFlagCompletionFunc("skip", complete)
+}
+
 func (a *app) checkCommand() *cobra.Command {
 	var (
-		tf   targetFlags
-		of   outputFlags
-		j    judgeFlags
-		file string
+		tf targetFlags
+		of outputFlags
+		cf checkFlags
 	)
+	tf.manyRevisions = true
 	cmd := &cobra.Command{
 		Use:   "check [flags] TARGET",
-		Short: "Hold a server to its recorded contract",
-		Long: `Compare what the server shows now with the contract file. Exit 1 when a change
-breaks callers (with --strict also when one only changes what models read), 0
-when the contract holds, 6 when it could not be compared whole.`,
-		Example: `  mcprove contract check -- npx -y @modelcontextprotocol/server-memory
-  mcprove contract check -o github --report sarif=mcprove.sarif -- ./my-server
-  mcprove contract check --strict https://example.com/mcp`,
+		Short: "Judge a server by the rules of the protocol, on the wire",
+		Long: `Send a server what clients send, and what they must not, and judge every answer
+by the rules of the protocol. Each finding shows what crossed, the section of
+the specification, who is hurt, and the command that shows it again.
+
+No tool is called unless it says readOnlyHint, or you name it with --tool.
+Malformed requests go only to servers on this machine, unless you say
+--target-is-mine. Exit 1 when a rule fails, 6 when what you asked for by name
+could not be judged.
+
+URL -- COMMAND starts the command, waits until the URL answers MCP, and ends
+the whole process tree afterwards. --config mcprove.yaml without --server
+judges every target in it and compares what they show.`,
+		Example: `  mcprove check -- npx -y @modelcontextprotocol/server-everything
+  mcprove check http://127.0.0.1:3000/mcp
+  mcprove check http://127.0.0.1:3000/mcp -- node server.js
+  mcprove check --tool 'search={"query":"go"}' --only tools -- ./my-server
+  mcprove check -o github --report junit=check.xml --config mcprove.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if of.format == "json" {
-				a.judging = "contract check"
+				a.judging = "check"
 			}
-			t, err := a.targetOf(cmd, &tf, args)
-			if err != nil {
-				return err
-			}
-			path := contractPath(file, t)
-			old, err := readContract(path)
-			if err != nil {
-				return err
-			}
-			s, err := a.collect(cmd.Context(), &tf, t)
-			if err != nil {
-				return err
-			}
-			accept := firstOf(j.accept, t.settings.accept)
-			return a.compare(comparison{
-				verb: "contract check", target: t.name, old: old, new: s, words: t.words,
-				contractPath: path, acceptPath: firstOf(accept, beside(path, acceptFile)), mustAccept: accept != "",
-			}, &j, &of, t.settings, tf.verbose)
+			return a.check(cmd, args, &tf, &of, &cf)
 		},
 	}
 	tf.add(cmd)
 	of.add(cmd)
-	j.add(cmd)
-	cmd.Flags().StringVarP(&file, "file", "f", "", "contract `FILE` (default "+contractFile+")")
+	cf.add(cmd)
 	return cmd
+}
+
+// judged is one target at one revision, and how it came out.
+type judged struct {
+	target *target
+	result *check.Result
+}
+
+// check judges every target that is named, and reports.
+func (a *app) check(cmd *cobra.Command, args []string, tf *targetFlags, of *outputFlags, cf *checkFlags) error {
+	targets, err := a.checkTargets(cmd, tf, args)
+	if err != nil {
+		return err
+	}
+	plan, err := cf.plan(targets[0].checking)
+	if err != nil {
+		return err
+	}
+	baseline, err := a.readBaseline(plan)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), tf.maxTime)
+	defer cancel()
+	run := &report.Run{Verb: "check", DetailKey: "findings", Infos: registry().Lookup}
+	add, finish, err := a.sinks(of, tf.verbose, run)
+	if err != nil {
+		return err
+	}
+	c := &checkRun{app: a, plan: plan, flags: tf}
+	for _, t := range targets {
+		if err := c.judge(ctx, t); err != nil {
+			return maxTime(ctx, err)
+		}
+	}
+	c.compareForms()
+	if cf.update {
+		return a.updateBaseline(plan.baseline, baseline, c)
+	}
+	return c.report(run, add, finish, baseline)
+}
+
+// checkTargets are the targets named: one, or every one of a configuration.
+func (a *app) checkTargets(cmd *cobra.Command, tf *targetFlags, args []string) ([]*target, error) {
+	before, command, err := words(cmd, args)
+	if err != nil {
+		return nil, err
+	}
+	if tf.config == "" || tf.server != "" || len(before)+len(command) > 0 {
+		t, err := a.resolve(tf, before, command)
+		if err != nil {
+			return nil, err
+		}
+		return []*target{t}, nil
+	}
+	c, err := loadConfig(tf.config)
+	if err != nil {
+		return nil, err
+	}
+	if !c.forms {
+		_, _, err := a.fromConfig(tf) // which says what to add
+		return nil, err
+	}
+	var out []*target
+	for _, name := range slices.Sorted(maps.Keys(c.servers)) {
+		one := *tf
+		one.server = name
+		t, err := a.resolve(&one, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	if len(out) == 0 {
+		return nil, usage(tf.config, "add one under targets:", "there is no target in it")
+	}
+	return out, nil
+}
+
+// checkPlan is what flags and configuration ask of check.
+type checkPlan struct {
+	revisions []spec.Revision
+	only      []string
+	skip      []string
+	tools     map[string]json.RawMessage
+	mine      bool
+	stateTTL  time.Duration
+	failOn    rule.Status
+	baseline  string
+	must      bool // the user named the baseline
+}
+
+func (f *checkFlags) plan(s checkConfig) (*checkPlan, error) {
+	p := &checkPlan{
+		only: slices.Concat(f.only, s.only), skip: slices.Concat(f.skip, s.skip), mine: f.mine || s.mine,
+		stateTTL: f.stateTTL, tools: map[string]json.RawMessage{}, failOn: rule.Fail,
+		baseline: firstOf(f.baseline, s.baseline, baselineFile), must: f.baseline != "" || s.baseline != "",
+	}
+	if len(f.only) > 0 {
+		p.only = f.only
+	}
+	if p.stateTTL == 0 {
+		p.stateTTL = s.stateTTL
+	}
+	for _, d := range f.revisions {
+		r, err := spec.ParseRevision(d)
+		if err != nil {
+			_, _, err := parseEra("auto", d)
+			return nil, err
+		}
+		p.revisions = append(p.revisions, r)
+	}
+	if len(p.revisions) == 0 {
+		p.revisions = s.revisions
+	}
+	switch firstOf(f.failOn, s.failOn, "fail") {
+	case "fail":
+	case "warn":
+		p.failOn = rule.Warn
+	default:
+		return nil, usage("--fail-on", "fail or warn", "unknown status %q", f.failOn)
+	}
+	for flag, patterns := range map[string][]string{"--only": p.only, "--skip": p.skip} {
+		for _, pattern := range patterns {
+			if err := knownRules(flag, pattern); err != nil {
+				return nil, err
+			}
+		}
+	}
+	maps.Copy(p.tools, s.tools)
+	for _, t := range f.tools {
+		name, args, given := strings.Cut(t, "=")
+		if given && jsonx.Check([]byte(args), jsonx.Strict) != nil || given && jsonx.KindOf([]byte(args)) != jsonx.Object {
+			return nil, usage("--tool", `write it as --tool 'NAME={"argument": 1}'`, "the arguments of %s are no JSON object: %s", name, args)
+		}
+		if name == "" {
+			return nil, usage("--tool", `write it as --tool 'NAME={"argument": 1}'`, "%q names no tool", t)
+		}
+		p.tools[name] = json.RawMessage(args)
+		if !given {
+			p.tools[name] = nil
+		}
+	}
+	return p, nil
+}
+
+// knownRules refuses a pattern that names no rule.
+func knownRules(flag, pattern string) error {
+	var names []string
+	for _, r := range check.Rules() {
+		if check.Match(r.ID, pattern) {
+			return nil
+		}
+		topic, _, _ := strings.Cut(r.ID, ".")
+		names = append(names, r.ID)
+		if !slices.Contains(names, topic) {
+			names = append(names, topic)
+		}
+	}
+	try := "mcprove rules --family check lists them"
+	if near := rule.Nearest(pattern, names); len(near) > 0 {
+		try = "did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return usage(flag, try, "no rule is named %q", pattern)
+}
+
+// checkRun is one call of check over all of its targets.
+type checkRun struct {
+	app    *app
+	plan   *checkPlan
+	flags  *targetFlags
+	judged []judged
+	// missed are things asked for by name that could not be judged.
+	missed []string
+	notes  []string
+	extra  []rule.Finding
+}
+
+// judge runs one target at every revision that is asked for or claimed.
+func (c *checkRun) judge(ctx context.Context, t *target) error {
+	status := c.app.status()
+	defer status.done()
+	var so session.Options
+	t.options(&so)
+	if t.beside != nil {
+		if err := free(t); err != nil {
+			return err
+		}
+		so.Progress = func(w session.Waiting) { status.waiting(t.name, w) }
+		stop, s, err := c.app.startBeside(ctx, c.flags, t, so, status)
+		defer stop()
+		switch {
+		case err == nil:
+			closeSession(ctx, s)
+		case ctx.Err() != nil || !answered(err):
+			return err
+		}
+	}
+	asked := c.plan.revisions
+	if len(asked) == 0 && so.Revision != 0 {
+		asked = []spec.Revision{so.Revision}
+	}
+	if len(asked) == 0 {
+		asked = built
+	}
+	named := len(c.plan.revisions) > 0 || so.Revision != 0
+	for _, r := range asked {
+		if !slices.Contains(built, r) {
+			c.missed = append(c.missed, fmt.Sprintf("revision %s is not built into check yet; built: %s", r, dates(built)))
+			continue
+		}
+		result, err := c.run(ctx, t, r, so, status)
+		if err != nil {
+			return err
+		}
+		if !result.Facts.Answers() {
+			ok, err := c.other(ctx, t, r, so, named)
+			if err != nil {
+				return err
+			}
+			if ok {
+				continue
+			}
+		}
+		c.app.opened = true
+		c.judged = append(c.judged, judged{t, result})
+		c.claims(t, result)
+	}
+	return nil
+}
+
+// built are the revisions that check can judge.
+var built = []spec.Revision{spec.Rev20260728}
+
+func dates(rs []spec.Revision) string {
+	var out []string
+	for _, r := range rs {
+		out = append(out, r.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// run judges one target at one revision.
+func (c *checkRun) run(ctx context.Context, t *target, r spec.Revision, so session.Options, status *status) (*check.Result, error) {
+	o := check.Options{Only: c.plan.only, Skip: c.plan.skip}
+	o.Revision, o.Version, o.Tools, o.StateTTL = r, version.String(), c.plan.tools, c.plan.stateTTL
+	o.Mine = c.plan.mine || local(t.Target)
+	o.Start = so.Timeouts.Start
+	o.Timeout = min(so.Timeouts.Request, probe.DefaultTimeout)
+	o.Progress = func(what string) { status.set("judging " + t.name + ": " + what) }
+	o.Done = func(done, all int) { status.set(fmt.Sprintf("judging %s by %s: %d of %d rules", t.name, r, done, all)) }
+	if c.flags.verbose {
+		o.Tap = c.app.trace
+		o.Stderr = &lineWriter{a: c.app, prefix: "server: "}
+	}
+	return check.Run(ctx, t.Target, o)
+}
+
+// other finds out what a server speaks that answers nothing of a revision. It
+// returns true when that is another revision, which is no fault, and an error
+// when the server cannot be talked to at all.
+func (c *checkRun) other(ctx context.Context, t *target, r spec.Revision, so session.Options, named bool) (bool, error) {
+	so.Era, so.Revision = spec.Legacy, 0
+	so.Timeouts.Start, so.Timeouts.Request = min(so.Timeouts.Start, otherTime), min(so.Timeouts.Request, otherTime)
+	s, err := session.Open(ctx, t.Target, so)
+	if err != nil {
+		switch transport.ReasonOf(err) {
+		case transport.Unreachable, transport.NotStarted, transport.AuthNeeded, transport.TLSFailed, transport.NotFound:
+			return false, err
+		}
+		return false, ctx.Err()
+	}
+	speaks := s.Negotiated().Revision
+	closeSession(ctx, s)
+	note := fmt.Sprintf("%s speaks %s and not %s; check judges %s", t.name, speaks, r, dates(built))
+	c.notes = append(c.notes, note)
+	c.missed = append(c.missed, note)
+	_ = named
+	return true, nil
+}
+
+// answered reports whether a failed negotiation shows a server that is there:
+// how it answers is for the rules to say.
+func answered(err error) bool {
+	switch transport.ReasonOf(err) {
+	case transport.NotMCP, transport.BadStatus, transport.BadHTTP, transport.NotFound:
+		return true
+	case "":
+		_, negotiated := errors.AsType[*session.NegotiationError](err)
+		_, silent := errors.AsType[*session.TimeoutError](err)
+		return negotiated || silent
+	}
+	return false
+}
+
+// otherTime bounds the attempt to speak another era.
+const otherTime = 5 * time.Second
+
+// claims notes what the server says it speaks and check cannot judge.
+func (c *checkRun) claims(t *target, r *check.Result) {
+	var left []string
+	for _, v := range r.Facts.Supported {
+		if rev, err := spec.ParseRevision(v); err == nil && !slices.Contains(built, rev) {
+			left = append(left, v)
+		}
+	}
+	if len(left) > 0 {
+		c.notes = append(c.notes, fmt.Sprintf("%s also claims %s, which check does not judge yet", t.name, strings.Join(left, ", ")))
+	}
+}
+
+// local reports whether a target is on this machine: a process, a handler
+// inside this one, or a URL of a loopback address.
+func local(t transport.Target) bool {
+	h, ok := t.(*transport.HTTP)
+	if !ok {
+		return true
+	}
+	u, err := url.Parse(h.URL)
+	if err != nil || h.Proxy != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// free refuses a URL that somebody serves already: the verdict would be about
+// another server than the one that is started.
+func free(t *target) error {
+	h, ok := t.Target.(*transport.HTTP)
+	if !ok {
+		return nil
+	}
+	u, err := url.Parse(h.URL)
+	if err != nil {
+		return nil
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443"}[u.Scheme]
+	}
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort(u.Hostname(), firstOf(port, "80")), time.Second)
+	if err != nil {
+		return nil
+	}
+	_ = conn.Close()
+	return &Error{
+		Exit: exitUsage, Code: "port-taken", Where: t.name, Message: "something listens there already, before the command was started",
+		Try: "end it, or leave out -- COMMAND to judge what listens there",
+	}
 }

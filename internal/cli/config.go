@@ -23,6 +23,8 @@ type config struct {
 	path     string
 	servers  map[string]*serverConfig
 	contract contractConfig
+	checking checkConfig
+	forms    bool // the servers are forms of one: a file of ours, not a host's
 }
 
 // serverConfig is one server of a file, variables not yet filled in.
@@ -159,7 +161,7 @@ func (r *yamlReader) duration(into *time.Duration) func(*yaml.Node) {
 }
 
 func parseYAMLConfig(path string, data []byte) (*config, error) {
-	c := &config{path: path, servers: map[string]*serverConfig{}}
+	c := &config{path: path, servers: map[string]*serverConfig{}, forms: true}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return c, nil
 	}
@@ -175,6 +177,7 @@ func parseYAMLConfig(path string, data []byte) (*config, error) {
 	r.members(n, "the configuration", map[string]func(*yaml.Node){
 		"targets":  func(n *yaml.Node) { c.readTargets(r, n) },
 		"contract": func(n *yaml.Node) { c.contract.read(r, n) },
+		"check":    func(n *yaml.Node) { c.checking.read(r, n) },
 	})
 	if r.err != nil {
 		return nil, r.err

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/mcprove/mcprove/contract"
+	"github.com/mcprove/mcprove/internal/check"
 	"github.com/mcprove/mcprove/report"
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/surface"
@@ -25,10 +26,18 @@ const (
 )
 
 // registry knows every rule that this binary can report.
-func registry() *rule.Registry { return rule.NewRegistry(contract.Infos(), report.Infos(), cliInfos) }
+func registry() *rule.Registry {
+	return rule.NewRegistry(contract.Infos(), check.Infos(), report.Infos(), cliInfos)
+}
 
 // cliInfos are findings that the verbs make themselves.
 var cliInfos = []rule.Info{
+	{
+		ID: sameSurfaceID, Family: check.Family, Level: rule.Should, Basis: rule.Advisory,
+		Title: "all forms of a server show the same",
+		Why:   "an agent built on one form fails on the other, and which form a user runs is not for the agent to choose",
+		Fix:   "register tools, prompts and resources in one place, and start every form from it",
+	},
 	{
 		ID: holdsID, Family: "contract", Level: "pass", Basis: rule.Promise,
 		Title: "nothing changed", Why: "callers built on the recorded contract keep working", Fix: "nothing to do",
@@ -60,7 +69,7 @@ calls a tool, gets a prompt or reads a resource.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.snapshotCommand(), a.checkCommand(), a.diffCommand(), a.acceptCommand())
+	cmd.AddCommand(a.snapshotCommand(), a.contractCheckCommand(), a.diffCommand(), a.acceptCommand())
 	return cmd
 }
 

@@ -68,25 +68,35 @@ func (a *app) open(ctx context.Context, f *targetFlags, t *target, status *statu
 		}
 		return s, func() { closeSession(ctx, s) }, nil
 	}
+	stop, s, err = a.startBeside(ctx, f, t, o, status)
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	end := stop
+	return s, func() { closeSession(ctx, s); end() }, nil
+}
+
+// startBeside starts the command that serves a URL, and waits until that
+// answers MCP. stop ends the whole tree; it must be called in any case. The
+// error is that of the session: a server may answer, and badly.
+func (a *app) startBeside(ctx context.Context, f *targetFlags, t *target, o session.Options, status *status) (stop func(), s *session.Session, err error) {
 	b := *t.beside
-	b.Stderr = o.Stderr
+	if f.verbose {
+		b.Stderr = &lineWriter{a: a, prefix: "server: "}
+	}
 	p, err := proc.Start(b)
 	if err != nil {
-		return nil, nil, &transport.Error{Reason: transport.NotStarted, Target: strings.Join(b.Argv, " "), Err: err}
+		return func() {}, nil, &transport.Error{Reason: transport.NotStarted, Target: strings.Join(b.Argv, " "), Err: err}
 	}
-	end := func() { p.Stop(proc.Grace{Hurry: ctx.Done()}) }
 	quiet := make(chan struct{})
 	go func() { // its stdout is not the protocol's: it must be read, and is not kept
 		defer close(quiet)
 		_, _ = io.Copy(io.Discard, p.Stdout)
 	}()
+	stop = func() { p.Stop(proc.Grace{Hurry: ctx.Done()}); <-quiet }
 	s, err = a.untilReady(ctx, t, o, p, status)
-	if err != nil {
-		end()
-		<-quiet
-		return nil, nil, err
-	}
-	return s, func() { closeSession(ctx, s); end(); <-quiet }, nil
+	return stop, s, err
 }
 
 // closeTime bounds the patient end of a session.

@@ -34,6 +34,8 @@ type targetFlags struct {
 	start    time.Duration
 	maxTime  time.Duration
 	verbose  bool
+
+	manyRevisions bool // the verb has a --revision of its own
 }
 
 func (f *targetFlags) add(cmd *cobra.Command) {
@@ -41,7 +43,9 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.config, "config", "", "read servers from `FILE`: mcprove.yaml, .mcp.json, claude_desktop_config.json, .vscode/mcp.json")
 	fs.StringVar(&f.server, "server", "", "the server `NAME` in --config")
 	fs.StringVar(&f.era, "era", "auto", "protocol era: auto, modern (2026-07-28 on) or legacy (handshake)")
-	fs.StringVar(&f.revision, "revision", "", "ask for this protocol `DATE`, such as 2025-11-25")
+	if !f.manyRevisions {
+		fs.StringVar(&f.revision, "revision", "", "ask for this protocol `DATE`, such as 2025-11-25")
+	}
 	fs.StringArrayVarP(&f.headers, "header", "H", nil, "HTTP header 'Name: value', sent to the target only (repeatable)")
 	fs.StringArrayVarP(&f.env, "env", "e", nil, "KEY=VALUE for the command (repeatable)")
 	fs.BoolVar(&f.minimal, "minimal-env", false, "give the command only PATH, HOME and the like, and --env")
@@ -85,6 +89,7 @@ type target struct {
 	beside   *proc.Command          // to start before the URL is asked, and to end afterwards
 	contract string                 // contract file named by the configuration
 	settings contractConfig         // of the configuration
+	checking checkConfig            // of the configuration
 	options  func(*session.Options) // era, revision and timeouts
 }
 
@@ -110,7 +115,7 @@ func (a *app) resolve(f *targetFlags, before, command []string) (*target, error)
 		if len(before) > 0 || len(command) > 0 {
 			return nil, usage("--server", "leave out one of the two", "the target is named twice: by --server and by %s", strings.Join(append(before, command...), " "))
 		}
-		sc, t.settings, t.contract = s, c.contract, s.contract
+		sc, t.settings, t.checking, t.contract = s, c.contract, c.checking, s.contract
 		if t.contract != "" && !filepath.IsAbs(t.contract) {
 			t.contract = filepath.Join(filepath.Dir(c.path), t.contract)
 		}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcprove/mcprove/internal/check"
+	"github.com/mcprove/mcprove/internal/probe"
+	"github.com/mcprove/mcprove/internal/text"
+	"github.com/mcprove/mcprove/report"
+	"github.com/mcprove/mcprove/rule"
+)
+
+// checkDetail is a finding of check in JSON.
+type checkDetail struct {
+	Rule      string          `json:"rule"`
+	Status    string          `json:"status"`
+	Level     string          `json:"level"`
+	Revision  string          `json:"revision"`
+	Transport string          `json:"transport"`
+	Target    string          `json:"target"`
+	Message   string          `json:"message"`
+	Section   string          `json:"section"`
+	Where     checkWhere      `json:"where"`
+	Count     int             `json:"count"`
+	Evidence  []probe.Crossed `json:"evidence"`
+	Repeat    string          `json:"repeat"`
+	// Because is the rule whose failure kept this one from being judged, or
+	// why it was skipped in words.
+	Because     string `json:"because"`
+	Reason      string `json:"reason"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+type checkWhere struct {
+	Kind    string `json:"kind"`
+	Name    string `json:"name"`
+	Pointer string `json:"pointer"`
+}
+
+// server is what the JSON form says of the server.
+type checkServer struct {
+	Name      string   `json:"name"`
+	Version   string   `json:"version"`
+	Revisions []string `json:"revisions"`
+}
+
+// shownExchanges bounds the exchanges that are shown with one finding.
+const shownExchanges = 3
+
+// findingOf is an outcome for the reports.
+func (c *checkRun) findingOf(j judged, o check.Outcome) rule.Finding {
+	f := rule.Finding{
+		ID: o.Rule.ID, Status: o.Status, Reason: o.Reason, Target: j.target.name, Count: max(1, len(o.Blames)),
+	}
+	d := checkDetail{
+		Rule: f.ID, Level: o.Rule.Level, Revision: j.result.Revision.String(), Transport: j.result.Transport.String(),
+		Target: f.Target, Section: o.Rule.Section, Because: o.Because, Reason: o.Reason, Evidence: []probe.Crossed{}, Count: f.Count,
+	}
+	if len(o.Blames) > 0 {
+		worst := slices.MaxFunc(o.Blames, func(a, b *probe.Blame) int { return cmp.Compare(a.Status, b.Status) })
+		f.Message, f.Where, f.Why = worst.Message, worst.Where, o.Rule.Why
+		for _, b := range o.Blames {
+			if b != worst && len(f.Also) < maxAlso && b.Where.Name != "" {
+				f.Also = append(f.Also, b.Where)
+			}
+		}
+		for _, x := range worst.Exchanges[:min(shownExchanges, len(worst.Exchanges))] {
+			d.Evidence = append(d.Evidence, x.Evidence(worst.Frame)...)
+		}
+		if len(worst.Exchanges) == 0 && worst.Frame != nil {
+			d.Evidence = append(d.Evidence, probe.Crossed{Dir: worst.Frame.Dir.String(), At: "0ms", Text: text.Clip(string(worst.Frame.Raw), 2000)})
+		}
+	}
+	if f.Message == "" {
+		f.Message = o.Rule.Title
+	}
+	d.Status, d.Message = f.Status.String(), f.Message
+	d.Where = checkWhere{f.Where.Kind, f.Where.Name, f.Where.Pointer}
+	f.Fingerprint = rule.Fingerprint(check.Family, f.ID, d.Revision, d.Transport, f.Where.Kind, f.Where.Name)
+	d.Fingerprint = f.Fingerprint
+	if f.Status >= rule.Note {
+		d.Repeat = c.repeat(j.target, f.ID, d.Revision)
+		f.Evidence = textEvidence(o.Rule, d)
+	}
+	f.Detail = d
+	return f
+}
+
+const maxAlso = 50
+
+// textEvidence is the evidence for formats that are read by people.
+func textEvidence(r *check.Rule, d checkDetail) []rule.Evidence {
+	out := []rule.Evidence{{Label: "section", Text: r.Section, Form: rule.Plain}}
+	for _, e := range d.Evidence {
+		label := "sent"
+		if e.Dir == "to-client" {
+			label = "got"
+		}
+		t := strings.TrimSpace(strings.Join([]string{e.HTTP, e.Text}, "  "))
+		if t == "" {
+			t = "(nothing)"
+		}
+		out = append(out, rule.Evidence{Label: label, Text: t, Form: rule.Plain})
+	}
+	out = append(out, rule.Evidence{Label: "fix", Text: r.Fix, Form: rule.Plain})
+	return append(out, rule.Evidence{Label: "see it again", Text: d.Repeat, Form: rule.Command})
+}
+
+// repeat is the command that shows a finding again.
+func (c *checkRun) repeat(t *target, id, revision string) string {
+	words := []string{"mcprove", "check", "--only", id}
+	if len(c.plan.revisions) > 0 {
+		words = append(words, "--revision", revision)
+	}
+	if c.plan.mine {
+		words = append(words, "--target-is-mine")
+	}
+	for i, w := range append(words, t.words...) {
+		if i == 0 {
+			words = words[:0:0]
+		}
+		words = append(words, text.ShellWord(w))
+	}
+	return strings.Join(words, " ")
+}
+
+// report prints everything and decides about the exit.
+func (c *checkRun) report(run *report.Run, add func(rule.Finding) error, finish func() error, baseline *rule.Exceptions) error {
+	fs := c.findings()
+	stale := c.apply(baseline, fs)
+	counts := map[rule.Status]int{}
+	failed := false
+	var names []string
+	for i := range fs {
+		f := &fs[i]
+		counts[f.Status]++
+		failed = failed || f.Status >= c.plan.failOn && f.Status != rule.Error
+		if d, ok := f.Detail.(checkDetail); ok {
+			d.Status, d.Reason = f.Status.String(), f.Reason
+			f.Detail = d
+		}
+		if f.Status == rule.Error {
+			c.missed = append(c.missed, f.ID+" came to no verdict: "+f.Reason)
+		}
+		if !slices.Contains(names, f.Target) {
+			names = append(names, f.Target)
+		}
+		if err := add(*f); err != nil {
+			return err
+		}
+	}
+	for _, s := range stale {
+		f := report.Stale(c.plan.baseline, s)
+		f.Detail = checkDetail{
+			Rule: f.ID, Status: f.Status.String(), Message: f.Message, Target: f.Target, Count: 1,
+			Evidence: []probe.Crossed{}, Fingerprint: f.Fingerprint, Where: checkWhere{f.Where.Kind, f.Where.Name, ""},
+		}
+		counts[f.Status]++
+		failed = true
+		if err := add(f); err != nil {
+			return err
+		}
+	}
+	run.Target = strings.Join(names, ", ")
+	for _, s := range []rule.Status{rule.Pass, rule.Fail, rule.Warn, rule.Note, rule.Skip, rule.Error} {
+		run.Summary = append(run.Summary, report.Tally{Name: s.String(), Count: counts[s]})
+	}
+	run.Own = &report.Own{Key: "server", Value: c.server()}
+	run.Notes = c.notes
+	run.Subject = c.subject()
+	run.Outcome, run.Exit = report.Passed, exitOK
+	switch missed := c.askedAndMissed(fs); {
+	case failed:
+		run.Outcome, run.Exit = report.Failed, exitFailed
+	case len(missed) > 0:
+		run.Outcome, run.Exit = report.Incomplete, exitIncomplete
+		for _, m := range missed {
+			if !slices.Contains(run.Notes, m) {
+				run.Notes = append(run.Notes, m)
+			}
+		}
+	}
+	c.app.exit = run.Exit
+	if err := finish(); err != nil {
+		return err
+	}
+	if run.Exit == exitIncomplete {
+		c.app.report(&Error{
+			Exit: exitIncomplete, Code: "not-judged", Message: strings.Join(c.askedAndMissed(fs), "; "),
+			Try: "nothing failed, but this is not a pass; mcprove check --help says what each rule needs",
+		})
+	}
+	return nil
+}
+
+// findings are those of all runs, those of one target together.
+func (c *checkRun) findings() []rule.Finding {
+	var out []rule.Finding
+	for _, j := range c.judged {
+		for _, o := range j.result.Outcomes {
+			out = append(out, c.findingOf(j, o))
+		}
+	}
+	return append(out, c.extra...)
+}
+
+// askedAndMissed are what was asked for by name and not judged: a revision, a
+// rule of --only that was skipped, or everything.
+func (c *checkRun) askedAndMissed(fs []rule.Finding) []string {
+	missed := slices.Clone(c.missed)
+	byID := map[string]rule.Finding{}
+	judged := map[string]bool{}
+	for _, f := range fs {
+		byID[f.ID] = f
+		judged[f.ID] = judged[f.ID] || f.Status != rule.Skip || strings.HasPrefix(f.Reason, "accepted: ")
+	}
+	for _, p := range c.plan.only {
+		if f, ok := byID[p]; ok && !judged[p] {
+			missed = append(missed, fmt.Sprintf("%s was not judged: %s", p, f.Reason))
+		} else if !ok && slices.ContainsFunc(check.Rules(), func(r *check.Rule) bool { return r.ID == p }) && len(c.judged) > 0 {
+			missed = append(missed, p+" is no rule of this transport and revision")
+		}
+	}
+	return missed
+}
+
+// subject says what the summary counts in.
+func (c *checkRun) subject() string {
+	var parts []string
+	for _, j := range c.judged {
+		parts = append(parts, fmt.Sprintf("%d rules of %s over %s", len(j.result.Outcomes), j.result.Revision, j.result.Transport))
+	}
+	if len(parts) == 0 {
+		return "nothing was judged"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (c *checkRun) server() checkServer {
+	s := checkServer{Revisions: []string{}}
+	for _, j := range c.judged {
+		if s.Name == "" {
+			s.Name, s.Version = j.result.Facts.Server()
+		}
+		for _, v := range j.result.Facts.Supported {
+			if !slices.Contains(s.Revisions, v) {
+				s.Revisions = append(s.Revisions, v)
+			}
+		}
+	}
+	return s
+}
