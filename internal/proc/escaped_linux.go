@@ -67,6 +67,34 @@ func startOf(pid int) (start string, ok bool) {
 	return fields[starttime], true
 }
 
+// countAlive counts the processes of a list and of a group, nil for none, that
+// are still there. Those that have ended and were not waited for do not count.
+func countAlive(list []origin, pgid *int) int {
+	alive := map[int]bool{}
+	for _, o := range list {
+		if start, ok := startOf(o.pid); ok && start == o.start {
+			alive[o.pid] = true
+		}
+	}
+	if pgid == nil {
+		return len(alive)
+	}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, s := range stats {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(s)))
+		if err != nil {
+			continue
+		}
+		if group, err := unix.Getpgid(pid); err != nil || group != *pgid {
+			continue
+		}
+		if _, ok := startOf(pid); ok {
+			alive[pid] = true
+		}
+	}
+	return len(alive)
+}
+
 // killThose kills what is still there of a list.
 func killThose(list []origin) {
 	for _, o := range list {

@@ -16,3 +16,11 @@ func descendants(int) []origin { return nil }
 func killThose([]origin) {}
 
 func killHolders(...*os.File) {}
+
+// countAlive knows that somebody is in the group, not how many.
+func countAlive(_ []origin, pgid *int) int {
+	if pgid == nil {
+		return 0
+	}
+	return 1
+}

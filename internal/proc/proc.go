@@ -73,6 +73,9 @@ type Process struct {
 
 	stop    sync.Once
 	stopped chan struct{}
+
+	knownMu sync.Mutex
+	known   []origin // descendants, as they were when the command was to end
 }
 
 const defaultTail = 64 << 10

@@ -58,6 +58,19 @@ func (t *tree) leaderGone() {
 	t.empty.Store(errors.Is(unix.Kill(-t.pgid, 0), unix.ESRCH))
 }
 
+// left counts who is still in the group, and who of a list left it and is
+// still there.
+func (t *tree) left(known []origin) int {
+	if t.empty.Load() {
+		return countAlive(known, nil)
+	}
+	if errors.Is(unix.Kill(-t.pgid, 0), unix.ESRCH) {
+		t.empty.Store(true)
+		return countAlive(known, nil)
+	}
+	return countAlive(known, &t.pgid)
+}
+
 func statusOf(state *os.ProcessState, _ error) Status {
 	if state == nil {
 		return Status{Code: -1}

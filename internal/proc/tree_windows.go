@@ -129,6 +129,23 @@ func (t *tree) release() { _ = windows.CloseHandle(t.job) }
 
 func (t *tree) leaderGone() {}
 
+// left counts the processes of the job.
+func (t *tree) left([]origin) int {
+	var info struct { // JOBOBJECT_BASIC_ACCOUNTING_INFORMATION
+		times      [4]int64
+		faults     uint32
+		total      uint32
+		active     uint32
+		terminated uint32
+	}
+	const basicAccounting = 1
+	err := windows.QueryInformationJobObject(t.job, basicAccounting, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
+	if err != nil {
+		return 0
+	}
+	return int(info.active)
+}
+
 func statusOf(state *os.ProcessState, _ error) Status {
 	if state == nil {
 		return Status{Code: -1}
