@@ -22,6 +22,9 @@ type Rule struct {
 	// Check sends what it needs. Watch only looks at what crossed.
 	Check func(*probe.Case)
 	Watch func(*probe.Case, *probe.Traffic)
+	// Stir sends what a rule that watches would see by luck only. It says
+	// nothing of its own, and shares with others what it can.
+	Stir func(*probe.Case)
 	// Apart: Check never uses the shared connection, so that over stdio it may
 	// run beside the others, on processes of its own.
 	Apart bool
@@ -43,6 +46,8 @@ type Break struct {
 	// Also are rules that fall with it because they say the same thing from
 	// another side.
 	Also []string
+	// ModernOnly breaks a server that serves no revision of the handshake era.
+	ModernOnly bool
 	// Only is the transport at which the fault can be seen; zero is every one
 	// that the rule has.
 	Only transport.Kind

@@ -145,7 +145,7 @@ func (j *judging) active(ctx context.Context, p *probe.Probe, rules []*Rule) {
 	var shared, apart []*Rule
 	for _, r := range rules {
 		switch {
-		case r.Check == nil:
+		case r.Check == nil && r.Stir == nil:
 		case p.Stdio() && r.Apart:
 			apart = append(apart, r)
 		default:
@@ -158,6 +158,10 @@ func (j *judging) active(ctx context.Context, p *probe.Probe, rules []*Rule) {
 		for range n {
 			wait.Go(func() {
 				for r := range next {
+					if r.Check == nil {
+						judge(ctx, r.Info, r.Stir)
+						continue
+					}
 					j.add(r, judge(ctx, r.Info, r.Check))
 				}
 			})

@@ -26,6 +26,9 @@ type Traffic struct {
 	Stray []Stray
 	// Lines is what each stdio connection wrote, in order.
 	Lines map[int][]*wire.Frame
+
+	mu    sync.Mutex
+	items map[string][]Item // by method, once they were asked for
 }
 
 // Stray is a frame without an exchange.
