@@ -138,7 +138,9 @@ func (c *commandConn) Hurry(closeGrace, termGrace time.Duration) {
 
 func (c *commandConn) PID() int                { return c.process.PID() }
 func (c *commandConn) Stderr() string          { return c.process.Tail() }
-func (c *commandConn) CloseStdin() error       { return c.process.Stdin.Close() }
+func (c *commandConn) CloseInput() error       { return c.process.EndInput() }
+func (c *commandConn) Terminate()              { c.process.Terminate() }
+func (c *commandConn) Left() int               { return c.process.Left() }
 func (c *commandConn) Exited() <-chan struct{} { return c.process.Exited() }
 
 func (c *commandConn) Exit() Exit {

@@ -157,17 +157,33 @@ type Exit struct {
 	Stderr string // the last of what it wrote there, at most 64 KiB
 }
 
+// InputCloser is a Conn over stdio whose input can be ended while its output is
+// still received: what a server says then is said to somebody.
+type InputCloser interface {
+	// CloseInput ends the server's input, as a client that leaves does.
+	CloseInput() error
+}
+
+// Terminator is a Conn to something that can be told to end.
+type Terminator interface {
+	// Terminate asks for the end, as a system that shuts down does, and does
+	// not wait for it. Output is still received.
+	Terminate()
+}
+
 // ProcessConn is a Conn to a child process.
 type ProcessConn interface {
+	InputCloser
+	Terminator
 	// PID is the id of the process, which leads its group.
 	PID() int
 	// Stderr returns the last of what was written there, at most 64 KiB.
 	Stderr() string
-	// CloseStdin ends the server's input, as a client that leaves does.
-	CloseStdin() error
-	// Exited is closed when the process has ended; Exit is valid then.
+	// Exited is closed when the process has ended; Exit is valid then, and so
+	// is Left: how many processes that it started are still there.
 	Exited() <-chan struct{}
 	Exit() Exit
+	Left() int
 }
 
 // Hurrier is a Conn whose Close has patience that can be shortened, by what is

@@ -160,6 +160,9 @@ func writeContext(ctx context.Context, w io.Writer, b []byte) (int, error) {
 // CloseChannel implements Conn: there is but one channel.
 func (c *lineConn) CloseChannel(Channel) {}
 
+// CloseInput implements InputCloser.
+func (c *lineConn) CloseInput() error { return c.w.Close() }
+
 // Open implements Target. It succeeds once.
 func (p *Pipe) Open(_ context.Context, o Options) (Conn, error) {
 	if !p.opened.CompareAndSwap(false, true) {

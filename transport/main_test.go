@@ -74,6 +74,22 @@ var actors = map[string]func(){
 		}
 		fmt.Println("{}")
 	},
+	"polite": func() { // says goodbye, to whoever ends it
+		told := make(chan os.Signal, 1)
+		signal.Notify(told, syscall.SIGTERM)
+		ended := make(chan struct{})
+		fmt.Println("{}")
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			close(ended)
+		}()
+		select {
+		case <-told:
+			fmt.Println("told")
+		case <-ended:
+			fmt.Println("ended")
+		}
+	},
 	"mute": func() { // closes its output and goes on
 		_ = os.Stdout.Close()
 		_, _ = io.Copy(io.Discard, os.Stdin)
