@@ -34,6 +34,12 @@ func TestHeaderValues(t *testing.T) {
 		if got, err := DecodeHeaderValue(tc.wire); err != nil || got != tc.plain {
 			t.Errorf("decode %q = %q, %v, want %q", tc.wire, got, err, tc.plain)
 		}
+		if got, err := DecodeHeaderValue(Base64HeaderValue(tc.plain)); err != nil || got != tc.plain {
+			t.Errorf("decode the Base64 form of %q = %q, %v", tc.plain, got, err)
+		}
+	}
+	if got := Base64HeaderValue("get_weather"); got != "=?base64?Z2V0X3dlYXRoZXI=?=" {
+		t.Errorf("Base64 form of a safe value = %q", got)
 	}
 }
 

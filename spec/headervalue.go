@@ -52,6 +52,12 @@ func EncodeHeaderValue(s string) string {
 	if !HeaderValueUnsafe(s) {
 		return s
 	}
+	return Base64HeaderValue(s)
+}
+
+// Base64HeaderValue is EncodeHeaderValue in Base64 form, also of a value that
+// would be safe as it is. Who receives it decodes either.
+func Base64HeaderValue(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return base64Start + base64.StdEncoding.EncodeToString([]byte(s)) + base64End
 }
