@@ -37,6 +37,7 @@ type Conn struct {
 	lost    error
 	isLost  bool
 	lines   []*wire.Frame // stdio: everything that came, in order
+	left    time.Time     // stdio: when its input was closed or it was told to end
 	changed chan struct{} // closed and replaced when anything came
 }
 
@@ -72,10 +73,12 @@ func (p *Probe) open(ctx context.Context) (*Conn, error) {
 	return c, nil
 }
 
-// Close ends the connection and waits for it, within the context.
+// Close ends the connection and waits for it, within the context. A server over
+// stdio is left as a good client leaves it, and what it still says is heard.
 func (c *Conn) Close(ctx context.Context) {
 	limit, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
+	c.leave(limit)
 	_ = c.conn.Close(limit) // what it could say is in the traffic already
 	c.end()
 	c.pump.Wait()

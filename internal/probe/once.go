@@ -38,6 +38,22 @@ func (p *Probe) once(ctx context.Context, r *Request) *Exchange {
 	return s.x
 }
 
+// Share makes something one time for all checks of a run, such as a set of
+// exchanges that go on side by side. Who asks meanwhile waits.
+func Share[T any](p *Probe, key string, make func() T) T {
+	p.mu.Lock()
+	if p.made == nil {
+		p.made = map[string]func() any{}
+	}
+	once := p.made[key]
+	if once == nil {
+		once = sync.OnceValue(func() any { return make() })
+		p.made[key] = once
+	}
+	p.mu.Unlock()
+	return once().(T)
+}
+
 // Brief says in a few words what came for a request: for reasons, not for
 // evidence.
 func (x *Exchange) Brief() string {

@@ -66,6 +66,7 @@ type Probe struct {
 	mu       sync.Mutex
 	conns    []*Conn
 	onces    map[string]*shared // exchanges made once for all, by content
+	made     map[string]func() any
 	callable *[]Tool
 	reopens  int
 }

@@ -26,6 +26,9 @@ type Traffic struct {
 	Stray []Stray
 	// Lines is what each stdio connection wrote, in order.
 	Lines map[int][]*wire.Frame
+	// Left is when the input of a stdio connection was closed or its server
+	// was told to end; a recording does not tell.
+	Left map[int]time.Time
 
 	mu    sync.Mutex
 	items map[string][]Item // by method, once they were asked for
@@ -70,7 +73,7 @@ func (p *Probe) Settle(ctx context.Context) {
 
 // Traffic is what crossed until now.
 func (p *Probe) Traffic() *Traffic {
-	t := &Traffic{Transport: p.target.Kind(), Revision: p.o.Revision, Facts: &p.facts, Lines: map[int][]*wire.Frame{}}
+	t := &Traffic{Transport: p.target.Kind(), Revision: p.o.Revision, Facts: &p.facts, Lines: map[int][]*wire.Frame{}, Left: map[int]time.Time{}}
 	p.mu.Lock()
 	conns := slices.Clone(p.conns)
 	p.mu.Unlock()
@@ -90,6 +93,9 @@ func (t *Traffic) take(c *Conn) {
 	}
 	if len(c.lines) > 0 {
 		t.Lines[c.n] = slices.Clone(c.lines)
+	}
+	if t.Left != nil && !c.left.IsZero() {
+		t.Left[c.n] = c.left
 	}
 }
 
