@@ -25,12 +25,12 @@ func (e *Error) Error() string { return fmt.Sprintf("error %d: %s", e.Code, e.Me
 // text is the whole response. An id that could not be read is left out
 // (2026-07-28/schema#jsonrpcerrorresponse).
 func (e *Error) text(id []byte) []byte {
-	return object(
-		member{"jsonrpc", []byte(`"2.0"`)}, member{"id", id},
-		member{"error", object(
-			member{"code", number(int64(e.Code))}, member{"message", quote(e.Message)}, member{"data", e.Data},
-		)},
-	)
+	return object(member{"jsonrpc", []byte(`"2.0"`)}, member{"id", id}, member{"error", e.object()})
+}
+
+// object is the error member alone.
+func (e *Error) object() json.RawMessage {
+	return object(member{"code", number(int64(e.Code))}, member{"message", quote(e.Message)}, member{"data", e.Data})
 }
 
 // httpStatus is the status that carries the error in a revision. What the

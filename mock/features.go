@@ -19,79 +19,174 @@ func (s *Server) callTool(ctx context.Context, q *request) (json.RawMessage, *Er
 	if e != nil {
 		return nil, e
 	}
-	t := s.toolAt[name]
-	if t == nil {
+	t := s.catalog.Load().tool(name, q.lenient(CheckToolCase))
+	if t == nil && !q.lenient(CheckToolUnknown) {
 		return nil, invalidParams("unknown tool %q", clip(name))
 	}
-	arguments := q.param("arguments")
-	switch jsonx.KindOf(arguments) {
-	case jsonx.Object:
-	case 0:
-		arguments = []byte("{}")
-	default:
-		return nil, invalidParams("arguments must be an object")
+	arguments, e := q.arguments()
+	if e != nil {
+		return nil, e
 	}
-	if bad := t.input.check(arguments, "arguments"); bad != "" {
+	if t == nil {
+		return textResult("Done.", false), nil
+	}
+	if t.play == nil {
+		if e := q.checkRetry(s, name, arguments); e != nil {
+			return nil, e
+		}
+	}
+	if bad := s.breaks(t.schema, t.input, arguments, "arguments"); bad != "" && !q.lenient(CheckArgumentsInvalid) {
 		if q.revision < spec.Rev20251125 {
 			return nil, invalidParams("%s", bad)
 		}
 		return textResult("Invalid arguments: "+bad+".", true), nil
 	}
-	switch {
-	case t.Func != nil:
-	case q.modern():
-		q.sealed = true
-		return t.modern, nil
-	default:
+	c := s.newCall(q, name, arguments)
+	if t.play == nil && (q.modern() || q.param("task") == nil || !s.declaresTasks()) {
+		if q.modern() {
+			q.sealed = true
+			return t.modern, nil
+		}
 		return t.legacy, nil
 	}
-	result, err := t.Func(ctx, &Call{
-		Revision: q.revision, Name: name, Arguments: json.RawMessage(arguments), Params: q.Params,
-		notify: func(method string, params []byte) { q.send(notification(method, params)) },
-	})
+	if c.asker, e = s.asker(q, c); e != nil {
+		return nil, e
+	}
+	if result, e := s.callAsTask(ctx, q, t, c); result != nil || e != nil {
+		return result, e
+	}
+	result, err := t.play(ctx, c)
+	return q.outcome(result, err)
+}
+
+// arguments is params.arguments, nil when there are none.
+func (q *request) arguments() (jsonx.Raw, *Error) {
+	arguments := q.param("arguments")
+	switch jsonx.KindOf(arguments) {
+	case jsonx.Object:
+	case 0:
+		return []byte("{}"), nil
+	default:
+		if !q.lenient(CheckArgumentsMistyped) {
+			return nil, invalidParams("arguments must be an object")
+		}
+		return []byte("{}"), nil
+	}
+	return arguments, nil
+}
+
+// checkRetry refuses what a retry must not carry where nothing was asked.
+func (q *request) checkRetry(s *Server, name string, arguments jsonx.Raw) *Error {
+	if !q.modern() || q.param(spec.FieldRequestState) == nil && q.param(spec.FieldInputResponses) == nil {
+		return nil
+	}
+	_, e := s.newRound(q, s.newCall(q, name, arguments))
+	return e
+}
+
+// asker is how a call asks in the era of its request.
+func (s *Server) asker(q *request, c *Call) (asker, *Error) {
+	if !q.modern() {
+		return &conversation{server: s, call: c, q: q}, nil
+	}
+	r, e := s.newRound(q, c)
+	if e != nil {
+		return nil, e
+	}
+	return r, nil
+}
+
+// outcome turns what a Func returned into an answer of tools/call.
+func (q *request) outcome(result json.RawMessage, err error) (json.RawMessage, *Error) {
+	if err == nil {
+		return line(result), nil
+	}
+	if p, waits := errors.AsType[*pending](err); waits {
+		q.interim = true
+		return p.result(), nil
+	}
+	if own, ok := errors.AsType[*Error](err); ok {
+		return nil, own
+	}
+	return textResult(err.Error(), true), nil
+}
+
+// made is outcome for what has no result with isError.
+func (q *request) made(part json.RawMessage, err error) (json.RawMessage, *Error) {
 	if err != nil {
+		if p, waits := errors.AsType[*pending](err); waits {
+			q.interim = true
+			return p.result(), nil
+		}
 		if own, ok := errors.AsType[*Error](err); ok {
 			return nil, own
 		}
-		return textResult(err.Error(), true), nil
+		return nil, &Error{Code: spec.CodeInternalError, Message: "Internal error: " + err.Error()}
 	}
-	return line(result), nil
+	return line(part), nil
 }
 
 // readResource answers resources/read. A resource that is not there has an
 // error of its own in the legacy era.
-func (s *Server) readResource(_ context.Context, q *request) (json.RawMessage, *Error) {
+func (s *Server) readResource(ctx context.Context, q *request) (json.RawMessage, *Error) {
 	uri, e := q.text("uri")
 	if e != nil {
 		return nil, e
 	}
-	contents, e := s.contents(q, uri)
-	if e != nil {
-		return nil, e
+	contents, e := s.contents(ctx, q, uri)
+	if e != nil || q.interim {
+		return contents, e
 	}
 	return object(member{"contents", contents}), nil
 }
 
-func (s *Server) contents(q *request, uri string) (json.RawMessage, *Error) {
-	for i := range s.resources {
-		if s.resources[i].uri == uri {
-			return s.resources[i].contents, nil
+func (s *Server) contents(ctx context.Context, q *request, uri string) (json.RawMessage, *Error) {
+	c := s.catalog.Load()
+	for i := range c.resources {
+		if r := &c.resources[i]; r.uri == uri {
+			if r.play == nil {
+				return r.contents, q.checkRetry(s, uri, nil)
+			}
+			return s.playPart(ctx, q, r.play, uri, nil)
 		}
 	}
-	for i := range s.templates {
-		t := &s.templates[i]
+	for i := range c.templates {
+		t := &c.templates[i]
 		if t.match == nil {
 			continue
 		}
-		if values := t.match.FindStringSubmatch(uri); values != nil {
-			return fill(t.Contents, append([]string{"uri"}, t.names...), append([]string{uri}, values[1:]...)), nil
+		values := t.match.FindStringSubmatch(uri)
+		switch {
+		case values == nil:
+			continue
+		case t.play == nil:
+			return fill(t.Contents, append([]string{"uri"}, t.names...), append([]string{uri}, values[1:]...)), q.checkRetry(s, uri, nil)
 		}
+		var matched []member
+		for n, name := range t.names {
+			matched = append(matched, member{name, quote(values[n+1])})
+		}
+		return s.playPart(ctx, q, t.play, uri, object(matched...))
+	}
+	if q.lenient(CheckResourceUnknown) {
+		return contentsOf(uri, "Contents of "+uri), nil
 	}
 	e := &Error{Code: spec.CodeResourceNotFound, Message: "Resource not found: " + clip(uri), Data: object(member{"uri", quote(uri)})}
 	if q.modern() {
 		e.Code = spec.CodeInvalidParams
 	}
 	return nil, e
+}
+
+// playPart makes the contents of a resource or the messages of a prompt.
+func (s *Server) playPart(ctx context.Context, q *request, f Func, name string, arguments []byte) (json.RawMessage, *Error) {
+	c := s.newCall(q, name, arguments)
+	var e *Error
+	if c.asker, e = s.asker(q, c); e != nil {
+		return nil, e
+	}
+	part, err := f(ctx, c)
+	return q.made(part, err)
 }
 
 // fill replaces {{name}} in the strings of a JSON text.
@@ -104,45 +199,48 @@ func fill(raw json.RawMessage, names, values []string) json.RawMessage {
 	return json.RawMessage(strings.NewReplacer(pairs...).Replace(string(raw)))
 }
 
-func (s *Server) getPrompt(_ context.Context, q *request) (json.RawMessage, *Error) {
+func (s *Server) getPrompt(ctx context.Context, q *request) (json.RawMessage, *Error) {
 	name, e := q.text("name")
 	if e != nil {
 		return nil, e
 	}
-	p := s.prompt(name)
+	p := s.catalog.Load().prompt(name)
 	if p == nil {
-		return nil, invalidParams("unknown prompt %q", clip(name))
+		if !q.lenient(CheckPromptUnknown) {
+			return nil, invalidParams("unknown prompt %q", clip(name))
+		}
+		p = &prompt{Prompt: Prompt{Messages: []byte("[]")}}
 	}
-	given := q.param("arguments")
-	if k := jsonx.KindOf(given); k != 0 && k != jsonx.Object {
-		return nil, invalidParams("arguments must be an object")
+	given, e := q.arguments()
+	if e != nil {
+		return nil, e
 	}
 	names, values := make([]string, len(p.arguments)), make([]string, len(p.arguments))
 	for i, a := range p.arguments {
 		v := get(given, a.name)
 		text, ok := jsonx.Text(v)
 		switch {
-		case v == nil && a.required:
+		case v == nil && a.required && !q.lenient(CheckPromptArgumentMissing):
 			return nil, invalidParams("argument %s is required", a.name)
-		case v != nil && !ok:
+		case v != nil && !ok && !q.lenient(CheckPromptArgumentType):
 			return nil, invalidParams("argument %s must be a string", a.name)
 		}
 		names[i], values[i] = a.name, text
 	}
-	out := []member{{"messages", fill(p.Messages, names, values)}}
+	messages := p.Messages
+	if p.play == nil {
+		messages, e = fill(messages, names, values), q.checkRetry(s, name, given)
+		if e != nil {
+			return nil, e
+		}
+	} else if messages, e = s.playPart(ctx, q, p.play, name, given); e != nil || q.interim {
+		return messages, e
+	}
+	out := []member{{"messages", messages}}
 	if d := get(p.Definition, "description"); d != nil {
 		out = append(out, member{"description", d})
 	}
 	return object(out...), nil
-}
-
-func (s *Server) prompt(name string) *prompt {
-	for i := range s.prompts {
-		if s.prompts[i].name == name {
-			return &s.prompts[i]
-		}
-	}
-	return nil
 }
 
 // maxCompletions is how many values one answer may hold
@@ -150,29 +248,35 @@ func (s *Server) prompt(name string) *prompt {
 const maxCompletions = 100
 
 func (s *Server) complete(_ context.Context, q *request) (json.RawMessage, *Error) {
-	ref, arg := q.param("ref"), q.param("argument")
+	ref, arg, c := q.param("ref"), q.param("argument"), s.catalog.Load()
 	var offered map[string][]string
 	switch word(ref, "type") {
 	case "ref/prompt":
-		p := s.prompt(word(ref, "name"))
+		p := c.prompt(word(ref, "name"))
 		if p == nil {
+			if q.lenient(CheckCompletionRef) {
+				break
+			}
 			return nil, invalidParams("unknown prompt %q", clip(word(ref, "name")))
 		}
 		offered = p.Complete
 	case "ref/resource":
 		found := false
-		for i := range s.templates {
-			if s.templates[i].uri == word(ref, "uri") {
-				offered, found = s.templates[i].Complete, true
+		for i := range c.templates {
+			if c.templates[i].uri == word(ref, "uri") {
+				offered, found = c.templates[i].Complete, true
 			}
 		}
-		if !found {
+		if !found && !q.lenient(CheckCompletionRef) {
 			return nil, invalidParams("unknown template %q", clip(word(ref, "uri")))
 		}
 	default:
+		if q.lenient(CheckCompletionRef) {
+			break
+		}
 		return nil, invalidParams("ref must be of type ref/prompt or ref/resource")
 	}
-	if jsonx.KindOf(get(arg, "name")) != jsonx.String || jsonx.KindOf(get(arg, "value")) != jsonx.String {
+	if (jsonx.KindOf(get(arg, "name")) != jsonx.String || jsonx.KindOf(get(arg, "value")) != jsonx.String) && !q.lenient(CheckCompletionArgument) {
 		return nil, invalidParams("argument must have name and value, strings")
 	}
 	values := []string{}
@@ -182,7 +286,9 @@ func (s *Server) complete(_ context.Context, q *request) (json.RawMessage, *Erro
 		}
 	}
 	total := len(values)
-	values = values[:min(total, maxCompletions)]
+	if !q.lenient(CheckCompletionMax) {
+		values = values[:min(total, maxCompletions)]
+	}
 	return object(member{"completion", object(
 		member{"values", texts(values)}, member{"total", number(int64(total))},
 		member{"hasMore", boolean(total > len(values))},

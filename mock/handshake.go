@@ -5,6 +5,7 @@ package mock
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/spec"
@@ -24,9 +25,14 @@ func (s *Server) initialize(_ context.Context, q *request) (json.RawMessage, *Er
 	if err != nil || r.Era() != spec.Legacy || !s.serves(r) {
 		r = s.newestLegacy
 	}
-	q.peer.begin(r)
+	if r == 0 {
+		r = q.revision // of a lenient server that has no legacy era
+	}
+	if q.peer != nil { // of a lenient server there may be none
+		q.peer.begin(r, q.param("capabilities"))
+	}
 	return object(
-		member{"protocolVersion", quote(r.String())}, member{"capabilities", s.capabilities},
+		member{"protocolVersion", quote(r.String())}, member{"capabilities", s.shownCapabilities(r)},
 		member{"serverInfo", s.info}, member{"instructions", s.instructions()},
 	), nil
 }
@@ -40,9 +46,9 @@ func (s *Server) instructions() []byte {
 
 // discover tells a modern client what the server is
 // (2026-07-28/server/discover).
-func (s *Server) discover(context.Context, *request) (json.RawMessage, *Error) {
+func (s *Server) discover(_ context.Context, q *request) (json.RawMessage, *Error) {
 	return object(
-		member{"supportedVersions", texts(s.names)}, member{"capabilities", s.capabilities},
+		member{"supportedVersions", texts(s.names)}, member{"capabilities", s.shownCapabilities(q.revision)},
 		member{"instructions", s.instructions()},
 	), nil
 }
@@ -56,21 +62,27 @@ func (s *Server) setLevel(_ context.Context, q *request) (json.RawMessage, *Erro
 	if e != nil {
 		return nil, e
 	}
-	if _, ok := spec.LogSeverity(level); !ok {
+	if _, ok := spec.LogSeverity(level); !ok && !q.lenient(CheckLogLevel) {
 		return nil, invalidParams("level %q is none of debug, info, notice, warning, error, critical, alert, emergency", clip(level))
+	}
+	if q.peer != nil {
+		q.peer.setLogLevel(level)
 	}
 	return json.RawMessage("{}"), nil
 }
 
-func (s *Server) subscribe(_ context.Context, q *request) (json.RawMessage, *Error) {
+func (s *Server) subscribe(ctx context.Context, q *request) (json.RawMessage, *Error) {
 	uri, e := q.text("uri")
 	if e != nil {
 		return nil, e
 	}
-	if _, e := s.contents(q, uri); e != nil {
+	if !s.knows(uri) && !q.lenient(CheckResourceUnknown) {
+		_, e := s.contents(ctx, q, uri)
 		return nil, e
 	}
-	q.peer.subscribe(uri, true)
+	if q.peer != nil {
+		q.peer.subscribe(uri, true)
+	}
 	return json.RawMessage("{}"), nil
 }
 
@@ -79,6 +91,15 @@ func (s *Server) unsubscribe(_ context.Context, q *request) (json.RawMessage, *E
 	if e != nil {
 		return nil, e
 	}
-	q.peer.subscribe(uri, false)
+	if q.peer != nil {
+		q.peer.subscribe(uri, false)
+	}
 	return json.RawMessage("{}"), nil
+}
+
+// knows reports whether a resource or a template has the URI.
+func (s *Server) knows(uri string) bool {
+	c := s.catalog.Load()
+	return slices.ContainsFunc(c.resources, func(r resource) bool { return r.uri == uri }) ||
+		slices.ContainsFunc(c.templates, func(t template) bool { return t.match != nil && t.match.MatchString(uri) })
 }

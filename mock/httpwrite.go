@@ -6,12 +6,17 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/wire"
 )
 
-// startStream begins an event stream as the response.
+// startStream begins an event stream as the response. What faults say of its
+// head must be known by now.
 func (h *httpCall) startStream() {
 	if h.streaming {
 		return
@@ -21,19 +26,55 @@ func (h *httpCall) startStream() {
 	head.Set(spec.HeaderContentType, spec.MediaEventStream)
 	head.Set("Cache-Control", "no-cache")
 	head.Set(spec.HeaderAccelBuffering, "no")
-	h.w.WriteHeader(http.StatusOK)
+	status := http.StatusOK
+	if h.q != nil {
+		for _, f := range h.q.faults {
+			switch {
+			case !f.decided():
+			case f.Op == OpHeader:
+				h.setHeader(f.Header)
+			case f.Op == OpStatus:
+				status = statusOf(f.Code)
+			}
+		}
+	}
+	h.w.WriteHeader(status)
 	_ = h.flush() // a client that is gone shows in the context
+}
+
+func (h *httpCall) setHeader(fields []wire.HeaderField) {
+	for _, f := range fields {
+		if f.Value == "" {
+			h.w.Header()[http.CanonicalHeaderKey(f.Name)] = nil // net/http would make one up
+		} else {
+			h.w.Header().Set(f.Name, f.Value)
+		}
+	}
 }
 
 // event sends a message as an event.
 func (h *httpCall) event(message []byte) {
 	h.startStream()
-	_, _ = h.w.Write(eventOf(message))
+	_, _ = h.w.Write(h.eventOf(message))
 	_ = h.flush()
 }
 
-func eventOf(message []byte) []byte {
+// eventOf is the event of a message, in the form that a fault says.
+func (h *httpCall) eventOf(message []byte) []byte {
+	if h.q != nil {
+		if f := h.q.find(OpEvent); f != nil {
+			return []byte(strings.ReplaceAll(f.Text, "{{data}}", string(message)))
+		}
+	}
+	return eventOf("", message)
+}
+
+// eventOf is an event of type message; an empty id leaves that field out.
+func eventOf(id string, message []byte) []byte {
 	var b bytes.Buffer
+	if id != "" {
+		b.WriteString("id: " + id + "\n")
+	}
 	b.WriteString("event: message\n")
 	for l := range bytes.SplitSeq(message, []byte{'\n'}) {
 		b.WriteString("data: ")
@@ -46,7 +87,7 @@ func eventOf(message []byte) []byte {
 
 // write writes a reply, and does what its faults ask of the connection.
 func (h *httpCall) write(ctx context.Context, q *request, r *reply) {
-	if !r.wait(ctx) || ctx.Err() != nil {
+	if !h.wait(ctx, r) || ctx.Err() != nil && !q.lenient(CheckCancelAnswer) {
 		h.startStream() // one that ends without the answer of a cancelled request
 		return
 	}
@@ -59,38 +100,59 @@ func (h *httpCall) write(ctx context.Context, q *request, r *reply) {
 	case hangUp:
 		h.hangUp()
 	}
-	if r.more > 0 && r.body == nil {
-		h.startStream() // one JSON body cannot hold two answers
+	asked := q.Kind == wire.Request
+	if r.body == nil && (q.find(OpJSON) == nil && (r.more > 0 || len(r.notes)+len(r.later) > 0) ||
+		asked && r.text == nil && len(r.before)+len(r.after) == 0) {
+		h.startStream() // one JSON body cannot hold two messages, nor none
 	}
 	if h.streaming {
-		h.finishStream(r)
+		h.finishStream(ctx, r)
 		return
 	}
 	head := h.w.Header()
 	body := r.body
 	if body == nil && (r.text != nil || len(r.before)+len(r.after) > 0) {
 		head.Set(spec.HeaderContentType, spec.MediaJSON)
-		parts := append(append(append([][]byte{}, r.before...), r.text), r.after...)
-		body = bytes.Join(parts, nil)
+		body = bytes.Join(slices.Concat(r.before, [][]byte{r.text}, r.after), nil)
 	}
-	for _, f := range r.header {
-		if f.Value == "" {
-			head.Del(f.Name)
-		} else {
-			head.Set(f.Name, f.Value)
-		}
-	}
+	h.setHeader(r.header)
 	if len(body) > 0 {
 		head.Set("Content-Length", strconv.Itoa(len(body)))
 	}
 	h.w.WriteHeader(statusOf(r.status))
 	if !r.half {
-		_, _ = h.w.Write(body) // a client that is gone needs no answer
+		h.put(ctx, r, body)
 		return
 	}
 	_, _ = h.w.Write(body[:len(body)/2])
 	_ = h.flush()
 	h.hangUp()
+}
+
+// wait waits as long as the faults say, or until the client has gone.
+func (h *httpCall) wait(ctx context.Context, r *reply) bool {
+	if r.drop {
+		select {
+		case <-ctx.Done():
+		case <-h.r.Context().Done():
+		}
+		return false
+	}
+	return r.wait(ctx)
+}
+
+// put writes bytes, in parts if a fault says so. A client that is gone needs
+// none.
+func (h *httpCall) put(ctx context.Context, r *reply, b []byte) {
+	if r.part <= 0 {
+		_, _ = h.w.Write(b)
+		return
+	}
+	for part := range slices.Chunk(b, r.part) {
+		if _, err := h.w.Write(part); err != nil || h.flush() != nil || pause(ctx, r.pause) != nil {
+			return
+		}
+	}
 }
 
 // statusOf keeps a script's figure within what net/http writes.
@@ -101,23 +163,30 @@ func statusOf(code int) int {
 	return code
 }
 
-func (h *httpCall) finishStream(r *reply) {
-	for _, noise := range r.before {
-		h.event(noise)
+func (h *httpCall) finishStream(ctx context.Context, r *reply) {
+	for _, m := range append(r.notes, r.before...) {
+		h.event(m)
 	}
 	if r.half {
-		e := eventOf(r.text)
+		e := h.eventOf(r.text)
 		_, _ = h.w.Write(e[:len(e)/2])
 		_ = h.flush()
 		h.hangUp()
 	}
 	for range r.more + 1 {
 		if r.text != nil {
-			h.event(r.text)
+			h.put(ctx, r, h.eventOf(r.text))
+			_ = h.flush()
 		}
 	}
-	for _, noise := range r.after {
-		h.event(noise)
+	for _, m := range append(r.after, r.later...) {
+		h.event(m)
+	}
+	if r.linger > 0 {
+		select {
+		case <-time.After(r.linger):
+		case <-h.r.Context().Done():
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func pageOf(cursor string) int {
 // setPage finds the page that a request for a list is about. Faults need it
 // before there is an answer.
 func (s *Server) setPage(q *request) {
-	if s.lists[q.Method] == nil {
+	if s.catalog.Load().lists[q.Method] == nil && q.Method != spec.MethodTasksList {
 		return
 	}
 	raw := q.param(spec.FieldCursor)
@@ -44,27 +44,36 @@ func (s *Server) setPage(q *request) {
 		return
 	}
 	q.page = pageOf(cursor)
-	if f := s.cursorFault(q.Method, opEmptyCursor); f != nil && cursor == "" {
+	if f := s.cursorFault(q.Method, OpEmptyCursor); f != nil && cursor == "" {
 		q.page = max(f.Page, 1) + 1
 	}
 }
 
 // list answers one page.
 func (s *Server) list(_ context.Context, q *request) (json.RawMessage, *Error) {
-	l := s.lists[q.Method]
+	l := s.catalog.Load().lists[q.Method]
+	return s.page(q, l.key, l.at(q.revision))
+}
+
+// page answers one page of items.
+func (s *Server) page(q *request, key string, items []json.RawMessage) (json.RawMessage, *Error) {
 	size := s.script.PageSize
 	if size <= 0 {
-		size = max(len(l.items), 1)
+		size = max(len(items), 1)
 	}
-	pages := max((len(l.items)+size-1)/size, 1)
-	endless := s.cursorFault(q.Method, opEndlessCursors) != nil
-	if q.page < 1 || q.page > pages && !endless {
-		return nil, invalidParams("unknown cursor")
+	pages := max((len(items)+size-1)/size, 1)
+	endless := s.cursorFault(q.Method, OpEndlessCursors) != nil
+	page := q.page
+	if page < 1 || page > pages && !endless {
+		if !q.lenient(CheckCursorInvalid) {
+			return nil, invalidParams("unknown cursor")
+		}
+		page = 1
 	}
-	from := min((q.page-1)*size, len(l.items))
-	out := []member{{l.key, array(l.items[from:min(from+size, len(l.items))])}}
-	if q.page < pages || endless {
-		out = append(out, member{spec.FieldNextCursor, quote(cursorOf(q.page + 1))})
+	from := min((page-1)*size, len(items))
+	out := []member{{key, array(items[from:min(from+size, len(items))])}}
+	if page < pages || endless {
+		out = append(out, member{spec.FieldNextCursor, quote(cursorOf(page + 1))})
 	}
 	return object(out...), nil
 }

@@ -4,6 +4,7 @@ package mock
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 
 	"github.com/mcprove/mcprove/spec"
@@ -16,27 +17,91 @@ type peer struct {
 	ended chan struct{} // closed when the session is over
 	once  sync.Once
 
-	mu         sync.Mutex
-	revision   spec.Revision // agreed in the handshake, zero before
-	running    map[wire.IDKey]context.CancelFunc
-	subscribed map[string]bool // URIs
-	streaming  bool            // its standing stream is open
+	mu           sync.Mutex
+	revision     spec.Revision   // agreed in the handshake, zero before
+	capabilities json.RawMessage // that the client declared in it
+	level        string          // of log messages
+	running      map[wire.IDKey]running
+	subscribed   map[string]bool // URIs
+	streaming    bool            // its standing stream is open
+	asked        map[wire.IDKey]chan *wire.Message
+	requests     int64              // that the server made
+	streams      map[string]*replay // of a resumable session, by name
+	opened       int                // of them
+}
+
+// running is a request that is being answered.
+type running struct {
+	cancel context.CancelFunc
+	q      *request
 }
 
 func newPeer() *peer {
-	return &peer{ended: make(chan struct{}), running: map[wire.IDKey]context.CancelFunc{}, subscribed: map[string]bool{}}
+	return &peer{
+		ended: make(chan struct{}), running: map[wire.IDKey]running{}, subscribed: map[string]bool{},
+		asked: map[wire.IDKey]chan *wire.Message{}, streams: map[string]*replay{},
+	}
 }
 
-func (p *peer) begin(r spec.Revision) {
+func (p *peer) begin(r spec.Revision, capabilities []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.revision = r
+	p.revision, p.capabilities = r, capabilities
 }
 
 func (p *peer) agreed() spec.Revision {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.revision
+}
+
+func (p *peer) clientCapabilities() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.capabilities
+}
+
+func (p *peer) setLogLevel(level string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.level = level
+}
+
+func (p *peer) logLevel() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.level
+}
+
+// expect makes the id of a request of the server, and a place for its answer.
+func (p *peer) expect() (id []byte, answered chan *wire.Message, forget func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.requests++
+	id = number(p.requests)
+	key, _ := wire.KeyOf(id)
+	answered = make(chan *wire.Message, 1)
+	p.asked[key] = answered
+	return id, answered, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.asked, key)
+	}
+}
+
+// answer hands a response of the client to who waits for it. One that nobody
+// waits for is ignored.
+func (p *peer) answer(m *wire.Message) {
+	key, ok := m.Key()
+	if !ok {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if answered := p.asked[key]; answered != nil {
+		delete(p.asked, key)
+		answered <- m
+	}
 }
 
 // startStream reports whether the caller is the one to serve the standing
@@ -79,7 +144,7 @@ func (p *peer) run(ctx context.Context, q *request) (_ context.Context, done fun
 		return ctx, cancel
 	}
 	p.mu.Lock()
-	p.running[key] = cancel
+	p.running[key] = running{cancel, q}
 	p.mu.Unlock()
 	return ctx, func() {
 		p.mu.Lock()
@@ -98,8 +163,8 @@ func (p *peer) cancel(q *request) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if cancel := p.running[key]; cancel != nil {
-		cancel()
+	if r, ok := p.running[key]; ok && !r.q.lenient(CheckCancel) && (r.q.Method != spec.MethodListen || !r.q.lenient(CheckListenCancel)) {
+		r.cancel()
 	}
 }
 
@@ -111,7 +176,7 @@ func (p *peer) end() {
 	p.leave()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, cancel := range p.running {
-		cancel()
+	for _, r := range p.running {
+		r.cancel()
 	}
 }

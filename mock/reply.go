@@ -5,34 +5,34 @@ package mock
 import (
 	"context"
 	"net/http"
-	"time"
 )
 
 // reply makes the reply to a request that can be answered: the correct answer,
 // or the error e, and then what the faults make of it.
 func (s *Server) reply(ctx context.Context, q *request, e *Error) *reply {
+	for _, f := range q.faults {
+		if f.Op == OpNotifyFirst {
+			q.send(q.note(f))
+		}
+	}
 	r := &reply{status: http.StatusOK}
 	if e == nil {
 		var result []byte
-		if result, e = s.answer(ctx, q); e == nil {
+		if result, e = s.answer(ctx, q); e == nil && result != nil {
 			r.text = response(q.ID, result)
 		}
 	}
 	if e != nil {
 		r.text, r.status = e.text(q.ID), e.httpStatus(q.revision)
 	}
-	for _, f := range q.faults {
-		f.apply(q, r)
-	}
+	s.applyAll(q.faults, q, r)
 	return r
 }
 
 // accepted is the reply to what needs no answer.
-func accepted(q *request, status int) *reply {
+func (s *Server) accepted(q *request, status int) *reply {
 	r := &reply{status: status}
-	for _, f := range q.faults {
-		f.apply(q, r)
-	}
+	s.applyAll(q.faults, q, r)
 	return r
 }
 
@@ -43,15 +43,5 @@ func (r *reply) wait(ctx context.Context) bool {
 		<-ctx.Done()
 		return false
 	}
-	if r.delay <= 0 {
-		return true
-	}
-	t := time.NewTimer(r.delay)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return r.delay <= 0 || pause(ctx, r.delay) == nil
 }

@@ -15,22 +15,28 @@ import (
 // request is one message of a client, and where its answer goes.
 type request struct {
 	*wire.Message
-	params   []jsonx.Member
-	metas    []jsonx.Member // of params._meta
-	revision spec.Revision
-	peer     *peer       // of a legacy session or a stdio connection; nil elsewhere
-	header   http.Header // over HTTP
-	page     int         // of a list, from 1
-	faults   []*Fault    // those that apply to this request
-	sealed   bool        // the result was finished when the script was read
+	params     []jsonx.Member
+	metas      []jsonx.Member // of params._meta
+	revision   spec.Revision
+	peer       *peer       // of a legacy session or a stdio connection; nil elsewhere
+	header     http.Header // over HTTP
+	connection int         // its number
+	page       int         // of a list, from 1
+	faults     []*Fault    // those that may apply to this request
+	sealed     bool        // the result was finished when the script was read
+	interim    bool        // the result is finished, and not a complete one
 
 	// send puts a message on the request's own stream before the answer; a
 	// carrier that cannot does nothing.
 	send func(message []byte)
+	// hide closes the stream for a while, where the carrier can.
+	hide func()
+	// over tells that nothing may be sent for the request any more.
+	over func() bool
 }
 
 func newRequest(m *wire.Message) *request {
-	q := &request{Message: m, page: 1, send: func([]byte) {}}
+	q := &request{Message: m, page: 1, send: func([]byte) {}, hide: func() {}, over: func() bool { return false }}
 	if jsonx.KindOf(m.Params) == jsonx.Object {
 		q.params, _ = jsonx.Members(m.Params, jsonx.Lenient)
 		if meta := q.param(spec.FieldMeta); jsonx.KindOf(meta) == jsonx.Object {
@@ -42,13 +48,18 @@ func newRequest(m *wire.Message) *request {
 
 func (q *request) param(name string) jsonx.Raw { return find(q.params, name) }
 
-// text returns a parameter that must be a string.
+// text returns a parameter that must be a string. A lenient server takes what
+// is no string for its JSON text.
 func (q *request) text(name string) (string, *Error) {
-	s, ok := jsonx.Text(q.param(name))
-	if !ok {
-		return "", invalidParams("%s must be a string", name)
+	v := q.param(name)
+	s, ok := jsonx.Text(v)
+	switch {
+	case ok:
+		return s, nil
+	case q.lenient(CheckParamsMistyped):
+		return string(v), nil
 	}
-	return s, nil
+	return "", invalidParams("%s must be a string", name)
 }
 
 func (q *request) modern() bool { return q.revision.Era() == spec.Modern }
@@ -62,21 +73,41 @@ func (q *request) claimsModern() bool {
 	return q.meta(spec.MetaProtocolVersion) != nil || q.meta(spec.MetaClientCapabilities) != nil
 }
 
+// missesModern reports whether a request is taken for one of the modern era
+// though it carries nothing that tells so, by a leniency of the script.
+func (q *request) missesModern() bool {
+	return q.lenient(CheckMetaMissing) || q.lenient(CheckMetaVersionMissing)
+}
+
+// emit sends a notification or request on the stream of the request, as the
+// faults that stand there say.
+func (q *request) emit(s *Server, method string, message []byte) {
+	if q.over() {
+		return
+	}
+	texts, delay := s.sent(q, method, message)
+	pause(context.Background(), delay)
+	for _, t := range texts {
+		q.send(t)
+	}
+}
+
 // checkModern holds a request to what every request of the modern era needs,
 // and finds out its revision. Without a header the transport is stdio.
 func (s *Server) checkModern(q *request) *Error {
 	q.revision = spec.Latest // for errors until the real one is known
 	if q.Method == spec.MethodInitialize {
+		if q.lenient(CheckEraInitialize) {
+			q.revision = spec.Rev20251125
+			return nil
+		}
 		// 2026-07-28/basic/versioning: name the versions to a legacy client.
 		version, _ := jsonx.Text(q.param("protocolVersion"))
 		return s.unsupportedVersion(version)
 	}
-	version, ok := jsonx.Text(q.meta(spec.MetaProtocolVersion))
-	if !ok {
-		return missingMeta(spec.MetaProtocolVersion, "a string")
-	}
-	if jsonx.KindOf(q.meta(spec.MetaClientCapabilities)) != jsonx.Object {
-		return missingMeta(spec.MetaClientCapabilities, "an object")
+	version, e := s.checkMeta(q)
+	if e != nil {
+		return e
 	}
 	if q.header != nil {
 		if e := s.checkHeaders(q, version); e != nil {
@@ -85,10 +116,13 @@ func (s *Server) checkModern(q *request) *Error {
 	}
 	r, err := spec.ParseRevision(version)
 	if err != nil || r.Era() != spec.Modern || !s.serves(r) {
-		return s.unsupportedVersion(version)
+		if !q.lenient(CheckVersionUnsupported) {
+			return s.unsupportedVersion(version)
+		}
+		r = spec.Latest
 	}
 	q.revision = r
-	if level := q.meta(spec.MetaLogLevel); level != nil {
+	if level := q.meta(spec.MetaLogLevel); level != nil && !q.lenient(CheckLogLevel) {
 		word, _ := jsonx.Text(level)
 		if _, ok := spec.LogSeverity(word); !ok {
 			return invalidParams("%s must be a log level", spec.MetaLogLevel)
@@ -97,77 +131,36 @@ func (s *Server) checkModern(q *request) *Error {
 	return nil
 }
 
+// checkMeta looks for the fields that every modern request has, and returns the
+// version.
+func (s *Server) checkMeta(q *request) (string, *Error) {
+	claimed, capabilities := q.meta(spec.MetaProtocolVersion), q.meta(spec.MetaClientCapabilities)
+	missing := q.lenient(CheckMetaMissing) && q.metas == nil
+	version, ok := jsonx.Text(claimed)
+	switch {
+	case ok:
+	case missing,
+		claimed == nil && q.lenient(CheckMetaVersionMissing),
+		claimed != nil && q.lenient(CheckMetaMistyped):
+		if version = q.header.Get(spec.HeaderProtocolVersion); version == "" {
+			version = spec.Latest.String()
+		}
+	default:
+		return "", missingMeta(spec.MetaProtocolVersion, "a string")
+	}
+	switch {
+	case jsonx.KindOf(capabilities) == jsonx.Object, missing,
+		capabilities == nil && q.lenient(CheckMetaCapabilitiesMissing),
+		capabilities != nil && q.lenient(CheckMetaMistyped):
+		return version, nil
+	}
+	return "", missingMeta(spec.MetaClientCapabilities, "an object")
+}
+
 func missingMeta(key, kind string) *Error {
 	e := invalidParams("_meta must have %s, %s", key, kind)
 	e.status = spec.StatusMissingMeta
 	return e
-}
-
-// checkHeaders compares the headers with the body they mirror
-// (2026-07-28/basic/transports/streamable-http#server-validation).
-func (s *Server) checkHeaders(q *request, version string) *Error {
-	mirror := func(name, want string, decode bool) *Error {
-		values := q.header.Values(name)
-		if len(values) != 1 {
-			return headerMismatch("%s must be sent once, came %d times", name, len(values))
-		}
-		got := values[0]
-		if decode {
-			var err error
-			if got, err = spec.DecodeHeaderValue(got); err != nil {
-				return headerMismatch("%s: %v", name, err)
-			}
-		}
-		if got != want {
-			return headerMismatch("%s is %q, the body says %q", name, clip(got), clip(want))
-		}
-		return nil
-	}
-	if e := mirror(spec.HeaderProtocolVersion, version, false); e != nil {
-		return e
-	}
-	if e := mirror(spec.HeaderMethod, q.Method, false); e != nil {
-		return e
-	}
-	m, _ := spec.MethodAt(q.Method, spec.Latest)
-	if m.NameFrom != "" {
-		name, ok := jsonx.Text(q.param(m.NameFrom))
-		if !ok && len(q.header.Values(spec.HeaderName)) == 0 {
-			return nil // nothing to mirror; the params themselves are wrong
-		}
-		if e := mirror(spec.HeaderName, name, true); e != nil {
-			return e
-		}
-	}
-	if q.Method != spec.MethodToolsCall {
-		return nil
-	}
-	name, _ := jsonx.Text(q.param("name"))
-	if t := s.toolAt[name]; t != nil {
-		return checkParamHeaders(q, t)
-	}
-	return nil
-}
-
-// checkParamHeaders: a value without its header, or an unequal one, is refused.
-func checkParamHeaders(q *request, t *tool) *Error {
-	for _, p := range t.headers.Valid {
-		v := q.param("arguments")
-		for _, name := range p.Path {
-			v = get(v, name)
-		}
-		if k := jsonx.KindOf(v); k == 0 || k == jsonx.Null {
-			continue
-		}
-		values := q.header.Values(p.HeaderName())
-		if len(values) != 1 {
-			return headerMismatch("%s must be sent once, came %d times", p.HeaderName(), len(values))
-		}
-		if same, err := p.Matches(values[0], v); err != nil || !same {
-			return headerMismatch("%s does not say what the argument says", p.HeaderName())
-		}
-	}
-	return nil
 }
 
 // seal finishes a result of the modern era: its type, the server's stamp, and
@@ -186,20 +179,26 @@ func (s *Server) seal(result json.RawMessage, cacheable bool) json.RawMessage {
 
 // answer makes the correct answer to a request whose revision is known.
 func (s *Server) answer(ctx context.Context, q *request) (json.RawMessage, *Error) {
-	m, ok := s.method(q.Method, q.revision)
-	if !ok {
-		return nil, methodNotFound(q.Method)
+	m, e := s.method(q)
+	if e != nil {
+		return nil, e
 	}
-	if m.ParamsRequired && q.params == nil && jsonx.KindOf(q.Params) != jsonx.Object {
+	if m.ParamsRequired && jsonx.KindOf(q.Params) != jsonx.Object && !q.lenient(CheckParamsMissing) && !q.lenient(CheckMetaMissing) {
 		return nil, invalidParams("params must be an object")
 	}
 	h := handlers[q.Method]
-	if h == nil {
-		return nil, methodNotFound(q.Method)
+	if x, ok := s.extension(q); ok {
+		h = x
+	}
+	if h == nil { // a lenient server knows no better answer
+		h = (*Server).ping
 	}
 	result, e := h(s, ctx, q)
-	if e != nil || !q.modern() || q.sealed {
+	switch {
+	case e != nil || !q.modern() || q.sealed:
 		return result, e
+	case q.interim:
+		return with(result, member{spec.FieldMeta, s.stamp}), nil
 	}
 	return s.seal(result, m.Cacheable), nil
 }
@@ -221,4 +220,28 @@ var handlers = map[string]func(*Server, context.Context, *request) (json.RawMess
 	spec.MethodResourcesSubscribe:    (*Server).subscribe,
 	spec.MethodResourcesUnsubscribe:  (*Server).unsubscribe,
 	spec.MethodListen:                (*Server).listen,
+	spec.MethodTasksGet:              (*Server).taskGet,
+	spec.MethodTasksResult:           (*Server).taskResult,
+	spec.MethodTasksList:             (*Server).taskList,
+	spec.MethodTasksCancel:           (*Server).taskCancel,
+}
+
+// method returns the facts of a request method, if the server serves it: the
+// revision has it, clients may send it, and its capability is declared.
+func (s *Server) method(q *request) (spec.Method, *Error) {
+	m, ok := spec.MethodAt(q.Method, q.revision)
+	if !ok || m.Kind != spec.Request || !m.Direction.Includes(spec.ClientToServer) {
+		if _, ours := s.extension(q); ours {
+			return spec.Method{Name: q.Method, ParamsRequired: true}, nil
+		}
+		_, elsewhere := handlers[q.Method]
+		if q.lenient(CheckMethodUnknown) || elsewhere && q.lenient(CheckMethodRemoved) {
+			return spec.Method{Name: q.Method}, nil
+		}
+		return m, methodNotFound(q.Method)
+	}
+	if path := m.Capability.Path; path != "" && m.Capability.Side != spec.Client && !s.declared[path] && !q.lenient(CheckCapabilityUndeclared) {
+		return m, methodNotFound(q.Method)
+	}
+	return m, nil
 }

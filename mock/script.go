@@ -5,6 +5,8 @@ package mock
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"time"
 
 	"github.com/mcprove/mcprove/spec"
 )
@@ -38,40 +40,112 @@ type Script struct {
 	// result, after the server's own stamp.
 	Meta json.RawMessage
 
+	// State is how requestState is made.
+	State State
+	// Tasks is how tasks live.
+	Tasks TaskLife
+	// Validate, when not nil, judges arguments and answers against a schema in
+	// place of the plain check of types, members, enumerations and bounds. Its
+	// error is told to the client.
+	Validate func(schema, value json.RawMessage) error
+	// Now is the clock; nil is that of the system. Delays do not follow it.
+	Now func() time.Time
+
 	// Stream answers requests over HTTP as event streams, not only those whose
 	// answer has notifications before it.
 	Stream bool
+	// Resumable gives the events of legacy sessions ids, from 2025-11-25 on
+	// with an event of an id alone at the start of each stream, and replays
+	// what a client missed that comes back with Last-Event-ID.
+	Resumable bool
+	// Retry is how long such a client is told to wait.
+	Retry time.Duration
+	// SSEPath is the path of the event stream of HTTP+SSE (2024-11-05), whose
+	// messages are posted there too; empty serves none. It may be that of the
+	// endpoint.
+	SSEPath string
 	// Origins are allowed values of the Origin header, besides those of
 	// loopback hosts.
 	Origins []string
 
+	// Stderr takes what faults write to the standard error; nil discards it.
+	Stderr io.Writer
+
 	Faults []Fault
 }
 
-// Tool is a tool and what a call of it gives.
+// State says how a requestState is made
+// (2026-07-28/basic/patterns/mrtr#server-requirements).
+type State struct {
+	// Key seals it; nil is one of the server's own. Servers with one key take
+	// each other's states, as the processes of one service do.
+	Key []byte
+	// TTL is how long it is taken; zero is ten minutes.
+	TTL time.Duration
+	// SingleUse takes each state once.
+	SingleUse bool
+}
+
+// TaskLife says how long tasks are kept and how often to ask for them.
+type TaskLife struct {
+	TTL  time.Duration // zero is an hour
+	Poll time.Duration // zero is 100 ms
+}
+
+// TaskUse says whether a tool runs as a task.
+type TaskUse string
+
+// The uses. A tool without one never does.
+const (
+	// TaskOptional runs as a task for who can take one: in 2025-11-25 who asks
+	// for it, in the extension of 2026-07-28 who declares it.
+	TaskOptional TaskUse = "optional"
+	// TaskRequired refuses everybody else.
+	TaskRequired TaskUse = "required"
+)
+
+// Func makes what a call is answered with: the result of a tool, the contents
+// of a resource, the messages of a prompt. An error of type *Error is sent as it
+// is, another one as a result with isError where there is such a thing, and as
+// an internal error elsewhere. A call that was cancelled has its context done.
+type Func func(ctx context.Context, c *Call) (json.RawMessage, error)
+
+// Tool is a tool and what a call of it gives: the first of Func, Answers and
+// Result that is there.
 type Tool struct {
 	Definition json.RawMessage
 	// Result is the CallToolResult; nil is a short text.
-	Result json.RawMessage
-	// Func, when not nil, makes the result. An error of type *Error is sent as
-	// it is, another one as a result with isError.
-	Func func(ctx context.Context, c *Call) (json.RawMessage, error)
+	Result  json.RawMessage
+	Answers []Answer
+	// Cycle begins a sequence of answers again after its last.
+	Cycle bool
+	Func  Func
+	// Task lets calls run as tasks. The definition says so in 2025-11-25.
+	Task TaskUse
 }
 
 // Resource is a resource and its contents.
 type Resource struct {
 	Definition json.RawMessage
-	// Contents is the array of ReadResourceResult; nil is a short text.
+	// Contents is the array of ReadResourceResult; nil is a short text. That
+	// is also what Answers and Func give.
 	Contents json.RawMessage
+	Answers  []Answer
+	Cycle    bool
+	Func     Func
 }
 
 // Template is a resource template. Only {name} expressions match; one stands
-// for a run of characters without a slash.
+// for a run of characters without a slash. The matched values are the arguments
+// of its calls.
 type Template struct {
 	Definition json.RawMessage
 	// Contents is the array of ReadResourceResult, in which {{uri}} and
 	// {{name}} of the expressions are replaced; nil is a short text.
 	Contents json.RawMessage
+	Answers  []Answer
+	Cycle    bool
+	Func     Func
 	// Complete holds the values that completion/complete offers, by variable.
 	Complete map[string][]string
 }
@@ -80,31 +154,14 @@ type Template struct {
 type Prompt struct {
 	Definition json.RawMessage
 	// Messages is the array of GetPromptResult, in which {{name}} of the
-	// arguments is replaced; nil is a short text.
+	// arguments is replaced; nil is a short text. That is also what Answers
+	// and Func give.
 	Messages json.RawMessage
+	Answers  []Answer
+	Cycle    bool
+	Func     Func
 	// Complete holds the values that completion/complete offers, by argument.
 	Complete map[string][]string
-}
-
-// Call is one call of a tool, as its Func sees it.
-type Call struct {
-	Revision spec.Revision
-	Name     string
-	// Arguments is the object that was sent, {} when there was none.
-	Arguments json.RawMessage
-	// Params is the whole params object, with _meta and what a retry of a
-	// multi round-trip request carries.
-	Params json.RawMessage
-
-	notify func(method string, params []byte)
-}
-
-// Notify sends a notification on the stream of the call, before its answer.
-// Params is an object.
-func (c *Call) Notify(method string, params json.RawMessage) {
-	if c.notify != nil {
-		c.notify(method, params)
-	}
 }
 
 // Eras returns the eras that the script serves.

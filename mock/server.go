@@ -3,17 +3,20 @@
 package mock
 
 import (
+	"context"
+	"crypto/cipher"
 	"encoding/json"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/spec"
 )
 
-// Server is a running script. Its methods may be called from any goroutine. It
-// starts no goroutine that outlives the call of ServeHTTP or ServeStdio that
-// needed it.
+// Server is a running script. Its methods may be called from any goroutine.
+// Only tasks, and what a resumable session still has to say, outlive the call
+// of ServeHTTP or ServeStdio that began them; Shutdown ends them.
 type Server struct {
 	script         Script
 	names          []string // of the revisions served, as clients are told
@@ -23,29 +26,41 @@ type Server struct {
 	info         json.RawMessage
 	capabilities json.RawMessage
 	declared     map[string]bool // dotted paths of capabilities
+	hasTasks     bool
 	stamp        json.RawMessage // _meta of modern results
+	cipher       cipher.AEAD     // of requestState
 
-	tools     []tool
-	toolAt    map[string]*tool
-	resources []resource
-	templates []template
-	prompts   []prompt
-	lists     map[string]*list
+	catalog  atomic.Pointer[catalog]
+	changing sync.Mutex // held to make the next catalog
+	stderr   sync.Mutex
 
-	mu       sync.Mutex
-	turns    []int // how often each fault's place was reached
-	dead     bool  // HTTP: a fault ended the server
-	over     bool  // Shutdown was called
-	sessions map[string]*peer
-	streams  map[*stream]struct{}
+	life       context.Context // ends with Shutdown
+	end        context.CancelFunc
+	ending     chan struct{} // closed when Shutdown begins
+	background sync.WaitGroup
+
+	mu          sync.Mutex
+	turns       []int // how often each fault's place was reached
+	counts      map[string]int
+	used        map[string]int64 // nonces of states, with their end
+	tasks       map[string]*task
+	addresses   map[string]int // connections of HTTP by the client's address
+	connections int
+	dead        bool // HTTP: a fault ended the server
+	down        bool // Shutdown has begun
+	sessions    map[string]*peer
+	streams     map[*stream]struct{}
+	lineConns   map[string]*lineConn // HTTP+SSE, by what their endpoint says
 }
 
 // New makes a server of a script. Nothing in the script must change after it.
 func New(script Script) *Server {
 	s := &Server{
-		script: script, turns: make([]int, len(script.Faults)),
-		sessions: map[string]*peer{}, streams: map[*stream]struct{}{},
+		script: script, turns: make([]int, len(script.Faults)), cipher: newCipher(script.State.Key),
+		sessions: map[string]*peer{}, streams: map[*stream]struct{}{}, counts: map[string]int{},
+		used: map[string]int64{}, tasks: map[string]*task{}, addresses: map[string]int{}, lineConns: map[string]*lineConn{}, ending: make(chan struct{}),
 	}
+	s.life, s.end = context.WithCancel(context.Background())
 	s.legacy, s.modern = script.Eras()
 	for _, r := range script.revisions() {
 		s.names = append(s.names, r.String())
@@ -61,14 +76,62 @@ func New(script Script) *Server {
 	if script.Meta != nil {
 		s.stamp = with(s.stamp, members(line(script.Meta))...)
 	}
-	s.compile()
+	s.hasTasks = slices.ContainsFunc(script.Tools, func(t Tool) bool { return t.Task != "" })
+	c := s.compile(script.Tools, script.Resources, script.Templates, script.Prompts)
+	s.catalog.Store(c)
 	s.capabilities = line(script.Capabilities)
 	if s.capabilities == nil {
-		s.capabilities = s.derived()
+		s.capabilities = s.derived(c)
 	}
 	s.declared = map[string]bool{}
 	declare(s.declared, "", s.capabilities, 2)
+	if s.hasTasks {
+		for _, path := range []string{"tasks", "tasks.list", "tasks.cancel", "tasks.requests", "tasks.requests.tools.call"} {
+			s.declared[path] = true
+		}
+	}
 	return s
+}
+
+// shownCapabilities is what a revision's clients are told. Tasks have another
+// name in each era.
+func (s *Server) shownCapabilities(r spec.Revision) json.RawMessage {
+	switch {
+	case !s.hasTasks:
+	case r.Era() == spec.Modern:
+		extensions := get(s.capabilities, "extensions")
+		if extensions == nil {
+			extensions = []byte("{}")
+		}
+		return set(s.capabilities, "/extensions", with(json.RawMessage(extensions), member{spec.ExtensionTasks, []byte("{}")}))
+	case r == spec.Rev20251125:
+		return with(s.capabilities, member{"tasks", []byte(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)})
+	}
+	return s.capabilities
+}
+
+// Shutdown ends the server properly: subscriptions are answered, streams and
+// tasks end. Requests that come later are still answered. It returns when
+// everything in the background has ended, or the context has.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	if !s.down {
+		s.down = true
+		close(s.ending)
+	}
+	s.mu.Unlock()
+	s.end()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.background.Wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // members are those of an object, none of anything else.
@@ -102,7 +165,7 @@ func declare(into map[string]bool, path string, raw []byte, depth int) {
 }
 
 // derived is the capabilities of what the script has.
-func (s *Server) derived() json.RawMessage {
+func (s *Server) derived(c *catalog) json.RawMessage {
 	empty := func(there bool) []byte {
 		if !there {
 			return nil
@@ -113,24 +176,11 @@ func (s *Server) derived() json.RawMessage {
 		slices.ContainsFunc(s.script.Templates, func(t Template) bool { return t.Complete != nil })
 	return object(
 		member{"completions", empty(completes)},
-		member{"prompts", empty(len(s.prompts) > 0)},
-		member{"resources", empty(len(s.resources)+len(s.templates) > 0)},
-		member{"tools", empty(len(s.tools) > 0)},
+		member{"prompts", empty(len(c.prompts) > 0)},
+		member{"resources", empty(len(c.resources)+len(c.templates) > 0)},
+		member{"tools", empty(len(c.tools) > 0)},
 	)
 }
 
 // serves reports whether a revision is in the script.
 func (s *Server) serves(r spec.Revision) bool { return slices.Contains(s.names, r.String()) }
-
-// method returns the facts of a request method, if the server serves it: the
-// revision has it, clients may send it, and its capability is declared.
-func (s *Server) method(name string, r spec.Revision) (spec.Method, bool) {
-	m, ok := spec.MethodAt(name, r)
-	if !ok || m.Kind != spec.Request || !m.Direction.Includes(spec.ClientToServer) {
-		return m, false
-	}
-	if path := m.Capability.Path; path != "" && m.Capability.Side != spec.Client {
-		return m, s.declared[path]
-	}
-	return m, true
-}

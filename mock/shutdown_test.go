@@ -24,8 +24,11 @@ func TestShutdownAnswersSubscriptions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		srv.Shutdown()
-		srv.Shutdown()
+		for range 2 {
+			if err := srv.Shutdown(within(t)); err != nil {
+				t.Error(err)
+			}
+		}
 		if f, err := sub.Next(within(t)); !errors.Is(err, io.EOF) {
 			t.Errorf("the subscription ended with %v, %v; want the answer", f, err)
 		}
@@ -47,7 +50,9 @@ func TestShutdownEndsStandingStreams(t *testing.T) {
 	begun := post(srv, initialize("2025-11-25"), nil)
 	r := httptest.NewRequestWithContext(within(t), http.MethodGet, "/mcp", nil)
 	r.Header.Set(spec.HeaderSessionID, begun.Header().Get(spec.HeaderSessionID))
-	srv.Shutdown()
+	if err := srv.Shutdown(within(t)); err != nil {
+		t.Error(err)
+	}
 	w := httptest.NewRecorder()
 	srv.ServeHTTP(w, r) // returns, which is what is tested
 	if w.Code != http.StatusOK || r.Context().Err() != nil {

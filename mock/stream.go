@@ -5,6 +5,7 @@ package mock
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/spec"
@@ -15,26 +16,23 @@ import (
 type stream struct {
 	messages chan []byte
 	closed   chan struct{}
-	peer     *peer   // legacy
-	filter   *filter // modern
-	id       json.RawMessage
+	q        *request // that opened it
+	peer     *peer    // legacy
+	filter   *filter  // modern
 }
 
 // filter is what a subscription asked for and gets
 // (2026-07-28/basic/patterns/subscriptions).
 type filter struct {
-	tools, prompts, resources bool
-	uris                      map[string]bool
+	types map[string]bool // methods of notifications
+	uris  map[string]bool
+	tasks map[string]bool // of the tasks extension
 }
 
 func (s *Server) open(st *stream) {
 	st.messages, st.closed = make(chan []byte), make(chan struct{})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
-		close(st.closed)
-		return
-	}
 	s.streams[st] = struct{}{}
 }
 
@@ -51,20 +49,46 @@ func (s *Server) close(st *stream) {
 // sessions by their standing stream, modern ones by their subscription. It
 // returns when each of them has taken it or left, with their number.
 func (s *Server) Notify(method string, params json.RawMessage) int {
+	return s.tell(context.Background(), method, params)
+}
+
+// tell is Notify that ends with a context.
+func (s *Server) tell(ctx context.Context, method string, params json.RawMessage) int {
+	return s.tellSome(ctx, method, params, func(*stream) bool { return true })
+}
+
+// tellPeer tells one legacy client alone.
+func (s *Server) tellPeer(ctx context.Context, p *peer, method string, params json.RawMessage) {
+	s.tellSome(ctx, method, params, func(st *stream) bool { return st.filter == nil && st.peer == p })
+}
+
+func (s *Server) tellSome(ctx context.Context, method string, params json.RawMessage, some func(*stream) bool) int {
 	s.mu.Lock()
 	var to []*stream
 	for st := range s.streams {
-		if st.wants(method, params) {
+		if some(st) && st.wants(method, params) {
 			to = append(to, st)
 		}
 	}
 	s.mu.Unlock()
 	n := 0
 	for _, st := range to {
-		select {
-		case st.messages <- notification(method, st.tagged(params)):
+		texts, delay := s.sent(st.q, method, notification(method, st.tagged(params)))
+		if pause(ctx, delay) != nil {
+			return n
+		}
+		taken := true
+		for _, text := range texts {
+			select {
+			case st.messages <- text:
+			case <-st.closed:
+				taken = false
+			case <-ctx.Done():
+				taken = false
+			}
+		}
+		if taken {
 			n++
-		case <-st.closed:
 		}
 	}
 	return n
@@ -72,19 +96,24 @@ func (s *Server) Notify(method string, params json.RawMessage) int {
 
 func (st *stream) wants(method string, params []byte) bool {
 	if st.filter == nil {
-		return method != spec.NotificationResourcesUpdated || st.peer.wants(word(params, "uri"))
+		return method != spec.ExtensionNotificationsTasks &&
+			(method != spec.NotificationResourcesUpdated || st.peer.wants(word(params, "uri")))
 	}
 	switch method {
-	case spec.NotificationToolsListChanged:
-		return st.filter.tools
-	case spec.NotificationPromptsListChanged:
-		return st.filter.prompts
-	case spec.NotificationResourcesListChanged:
-		return st.filter.resources
 	case spec.NotificationResourcesUpdated:
-		return st.filter.uris[word(params, "uri")]
+		uri := word(params, "uri")
+		return st.filter.uris[uri] || st.q.lenient(CheckListenFilter) || len(st.filter.uris) > 0 && st.q.lenient(CheckListenURIs)
+	case spec.ExtensionNotificationsTasks:
+		return st.filter.tasks[word(params, "taskId")]
 	}
-	return false
+	return st.filter.types[method] || listChanged[method] != "" && st.q.lenient(CheckListenFilter)
+}
+
+// listChanged names the filter's member for a notification.
+var listChanged = map[string]string{
+	spec.NotificationToolsListChanged:     "toolsListChanged",
+	spec.NotificationPromptsListChanged:   "promptsListChanged",
+	spec.NotificationResourcesListChanged: "resourcesListChanged",
 }
 
 // tagged adds the id of the subscription to params.
@@ -95,52 +124,95 @@ func (st *stream) tagged(params []byte) []byte {
 	if params == nil {
 		params = []byte("{}")
 	}
-	return with(line(params), member{spec.FieldMeta, object(member{spec.MetaSubscriptionID, st.id})})
+	return with(line(params), st.tag())
 }
 
-// listen answers subscriptions/listen: it acknowledges what it honours, then
-// hands on notifications until the client leaves or cancels.
-func (s *Server) listen(ctx context.Context, q *request) (json.RawMessage, *Error) {
-	asked := q.param("notifications")
-	if jsonx.KindOf(asked) != jsonx.Object {
-		return nil, invalidParams("notifications must be an object")
-	}
-	st := &stream{filter: &filter{uris: map[string]bool{}}, id: q.ID}
+func (st *stream) tag() member {
+	return member{spec.FieldMeta, object(member{spec.MetaSubscriptionID, st.q.ID})}
+}
+
+// honour reads a filter: what is declared is honoured, and told so.
+func (s *Server) honour(q *request, asked []byte) (*filter, []member, *Error) {
+	f := &filter{types: map[string]bool{}, uris: map[string]bool{}, tasks: map[string]bool{}}
 	var honoured []member
-	flag := func(name, capability string, on *bool) {
-		if *on = jsonx.KindOf(get(asked, name)) == jsonx.True && s.declared[capability]; *on {
+	declared := func(capability string) bool { return s.declared[capability] || q.lenient(CheckListenCapability) }
+	for _, kind := range []struct{ method, capability string }{
+		{spec.NotificationToolsListChanged, "tools.listChanged"},
+		{spec.NotificationPromptsListChanged, "prompts.listChanged"},
+		{spec.NotificationResourcesListChanged, "resources.listChanged"},
+	} {
+		name := listChanged[kind.method]
+		if jsonx.KindOf(get(asked, name)) == jsonx.True && declared(kind.capability) {
+			f.types[kind.method] = true
 			honoured = append(honoured, member{name, []byte("true")})
 		}
 	}
-	flag("toolsListChanged", "tools.listChanged", &st.filter.tools)
-	flag("promptsListChanged", "prompts.listChanged", &st.filter.prompts)
-	flag("resourcesListChanged", "resources.listChanged", &st.filter.resources)
-	if es, err := jsonx.Elements(get(asked, "resourceSubscriptions"), jsonx.Lenient); err == nil && s.declared["resources.subscribe"] {
-		var uris []string
+	wanted := func(name string, into map[string]bool) {
+		es, err := jsonx.Elements(get(asked, name), jsonx.Lenient)
+		if err != nil {
+			return
+		}
+		var got []string
 		for _, e := range es {
-			if uri, ok := jsonx.Text(e); ok {
-				uris = append(uris, uri)
-				st.filter.uris[uri] = true
+			if text, ok := jsonx.Text(e); ok && !slices.Contains(got, text) {
+				got, into[text] = append(got, text), true
 			}
 		}
-		honoured = append(honoured, member{"resourceSubscriptions", texts(uris)})
+		honoured = append(honoured, member{name, texts(got)})
 	}
+	if declared("resources.subscribe") {
+		wanted("resourceSubscriptions", f.uris)
+	}
+	if get(asked, "taskIds") != nil && s.declaresTasks() {
+		if !q.takesTasks() && !q.lenient(CheckTaskUndeclared) {
+			return nil, nil, needsTasks()
+		}
+		wanted("taskIds", f.tasks)
+	}
+	return f, honoured, nil
+}
+
+// listen answers subscriptions/listen: it acknowledges what it honours, then
+// hands on notifications until the client leaves or cancels, or the server ends.
+func (s *Server) listen(ctx context.Context, q *request) (json.RawMessage, *Error) {
+	asked := q.param("notifications")
+	if jsonx.KindOf(asked) != jsonx.Object && !q.lenient(CheckListenFilterMissing) {
+		return nil, invalidParams("notifications must be an object")
+	}
+	f, honoured, e := s.honour(q, asked)
+	if e != nil {
+		return nil, e
+	}
+	st := &stream{filter: f, q: q}
 	s.open(st)
 	defer s.close(st)
-	q.send(notification(spec.NotificationSubscriptionsAck, st.tagged(object(member{"notifications", object(honoured...)}))))
+	q.emit(s, spec.NotificationSubscriptionsAck, notification(spec.NotificationSubscriptionsAck, st.tagged(object(member{"notifications", object(honoured...)}))))
+	for _, fault := range q.faults {
+		if fault.Op == OpNotify || fault.Op == OpRequest {
+			q.send(q.note(fault))
+		}
+	}
+	if q.find(OpUnanswered) == nil && q.find(OpAtOnce) == nil && q.find(OpJSON) == nil {
+		s.relay(ctx, st, q.send)
+	}
+	return object(st.tag()), nil
+}
+
+// relay hands on what comes for a stream until somebody ends it.
+func (s *Server) relay(ctx context.Context, st *stream, send func([]byte)) {
 	var left chan struct{} // over HTTP the context tells
-	if q.peer != nil {
-		left = q.peer.ended
+	if st.q.peer != nil {
+		left = st.q.peer.ended
 	}
 	for {
 		select {
 		case m := <-st.messages:
-			q.send(m)
+			send(m)
 			continue
 		case <-left:
-		case <-st.closed:
+		case <-s.ending:
 		case <-ctx.Done():
 		}
-		return object(member{spec.FieldMeta, object(member{spec.MetaSubscriptionID, q.ID})}), nil
+		return
 	}
 }

@@ -6,14 +6,28 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"syscall"
 
 	"github.com/mcprove/mcprove/transport"
 )
 
-// HTTP is a target that calls the server as a handler, without sockets.
+// HTTP is a target that calls the server as a handler, without sockets. Each
+// Open is a connection of its own.
 func (s *Server) HTTP(name string) transport.Target {
-	return &transport.Handler{Handler: s, Name: name}
+	return &handled{transport.Handler{Handler: s, Name: name}, s}
+}
+
+type handled struct {
+	transport.Handler
+	server *Server
+}
+
+func (t *handled) Open(ctx context.Context, o transport.Options) (transport.Conn, error) {
+	number := t.server.connect()
+	return (&transport.Handler{Name: t.Name, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.server.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), connectionKey{}, number)))
+	})}).Open(ctx, o)
 }
 
 // Stdio is a target that speaks to the server over pipes. Each Open is a
@@ -43,7 +57,7 @@ func (t *pipes) Open(ctx context.Context, o transport.Options) (transport.Conn, 
 		return nil, err
 	}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	c := &pipesConn{Conn: inner, cancel: cancel, done: make(chan struct{})}
+	c := &pipesConn{Conn: inner, server: t.server, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
 		// How it ended shows in what the client reads.
@@ -57,6 +71,7 @@ func (t *pipes) Open(ctx context.Context, o transport.Options) (transport.Conn, 
 // pipesConn is the client's end, which owns the server's goroutine.
 type pipesConn struct {
 	transport.Conn
+	server *Server
 	cancel context.CancelFunc
 	done   chan struct{}
 }

@@ -11,17 +11,48 @@ import (
 	"github.com/mcprove/mcprove/spec"
 )
 
+// catalog is what a server shows at a time. It never changes: a change of the
+// server makes a new one.
+type catalog struct {
+	// What it was made of.
+	from struct {
+		tools     []Tool
+		resources []Resource
+		templates []Template
+		prompts   []Prompt
+	}
+
+	tools     []tool
+	toolAt    map[string]*tool
+	resources []resource
+	templates []template
+	prompts   []prompt
+	lists     map[string]*list
+}
+
 // list is a listing: what its items are called and where a cursor leads.
 type list struct {
 	key   string // member of the result
 	items []json.RawMessage
+	// tasked are the items as 2025-11-25 lists them, nil when it makes no
+	// difference.
+	tasked []json.RawMessage
+}
+
+func (l *list) at(r spec.Revision) []json.RawMessage {
+	if r == spec.Rev20251125 && l.tasked != nil {
+		return l.tasked
+	}
+	return l.items
 }
 
 type tool struct {
 	Tool
 	name    string
+	schema  json.RawMessage
 	input   *shape
 	headers spec.ParamHeaders
+	play    Func // nil when the results never change
 	// Results that never change are finished once for each era.
 	legacy, modern json.RawMessage
 }
@@ -29,6 +60,7 @@ type tool struct {
 type resource struct {
 	uri      string
 	contents json.RawMessage
+	play     Func
 }
 
 type template struct {
@@ -36,12 +68,14 @@ type template struct {
 	uri   string
 	match *regexp.Regexp // nil when it has expressions that are not matched
 	names []string
+	play  Func
 }
 
 type prompt struct {
 	Prompt
 	name      string
 	arguments []argument
+	play      Func
 }
 
 type argument struct {
@@ -51,64 +85,108 @@ type argument struct {
 
 // compile reads the definitions once. One that cannot be read is listed as it
 // is, and answers nothing.
-func (s *Server) compile() {
-	s.toolAt = map[string]*tool{}
+func (s *Server) compile(tools []Tool, resources []Resource, templates []Template, prompts []Prompt) *catalog {
+	c := &catalog{toolAt: map[string]*tool{}}
+	c.from.tools, c.from.resources, c.from.templates, c.from.prompts = tools, resources, templates, prompts
 	lists := [...]list{{key: "tools"}, {key: "resources"}, {key: "resourceTemplates"}, {key: "prompts"}}
 	add := func(i int, definition json.RawMessage) json.RawMessage {
 		definition = line(definition)
 		lists[i].items = append(lists[i].items, definition)
 		return definition
 	}
-	s.tools = make([]tool, len(s.script.Tools))
-	for i, t := range s.script.Tools {
+	c.tools = make([]tool, len(tools))
+	for i, t := range tools {
 		t.Definition = add(0, t.Definition)
-		s.tools[i] = s.tool(t)
-		s.toolAt[s.tools[i].name] = &s.tools[i]
+		c.tools[i] = s.tool(t)
+		c.toolAt[c.tools[i].name] = &c.tools[i]
 	}
-	for _, r := range s.script.Resources {
-		r.Definition = add(1, r.Definition)
-		uri := word(r.Definition, "uri")
+	lists[0].tasked = tasked(c.tools)
+	for _, r := range resources {
+		uri := word(add(1, r.Definition), "uri")
 		contents := line(r.Contents)
 		if contents == nil {
 			contents = contentsOf(uri, "Contents of "+uri)
 		}
-		s.resources = append(s.resources, resource{uri, contents})
+		c.resources = append(c.resources, resource{uri, contents, s.plays(r.Func, r.Answers, r.Cycle, "resource "+uri)})
 	}
-	for _, t := range s.script.Templates {
+	for _, t := range templates {
 		t.Definition, t.Contents = add(2, t.Definition), line(t.Contents)
 		if t.Contents == nil {
 			t.Contents = contentsOf("{{uri}}", "Contents of {{uri}}")
 		}
 		uri := word(t.Definition, "uriTemplate")
 		match, names := matcher(uri)
-		s.templates = append(s.templates, template{t, uri, match, names})
+		c.templates = append(c.templates, template{t, uri, match, names, s.plays(t.Func, t.Answers, t.Cycle, "template "+uri)})
 	}
-	for _, p := range s.script.Prompts {
+	for _, p := range prompts {
 		p.Definition, p.Messages = add(3, p.Definition), line(p.Messages)
 		if p.Messages == nil {
 			p.Messages = array([]json.RawMessage{object(member{"role", quote("user")}, member{"content", textBlock("Go on.")})})
 		}
-		s.prompts = append(s.prompts, prompt{p, word(p.Definition, "name"), argumentsOf(p.Definition)})
+		name := word(p.Definition, "name")
+		c.prompts = append(c.prompts, prompt{p, name, argumentsOf(p.Definition), s.plays(p.Func, p.Answers, p.Cycle, "prompt "+name)})
 	}
-	s.lists = map[string]*list{
+	c.lists = map[string]*list{
 		spec.MethodToolsList: &lists[0], spec.MethodResourcesList: &lists[1],
 		spec.MethodResourceTemplatesList: &lists[2], spec.MethodPromptsList: &lists[3],
 	}
+	return c
 }
 
 func (s *Server) tool(t Tool) tool {
 	schema := get(t.Definition, "inputSchema")
-	out := tool{Tool: t, name: word(t.Definition, "name"), input: shapeOf(schema, maxDepth)}
+	out := tool{Tool: t, name: word(t.Definition, "name"), schema: json.RawMessage(schema), input: shapeOf(schema, maxDepth)}
 	// A schema that is no object has no annotations.
 	out.headers, _ = spec.ParseParamHeaders(schema)
-	if t.Func == nil {
+	if out.play = s.plays(t.Func, t.Answers, t.Cycle, "tool "+out.name); out.play == nil {
 		result := line(t.Result)
 		if result == nil {
 			result = textResult("Done.", false)
 		}
 		out.legacy, out.modern = result, s.seal(result, false)
+		if t.Task != "" {
+			out.play = fixed(result)
+		}
 	}
 	return out
+}
+
+// tasked adds to the definitions whether a tool runs as a task, which only
+// 2025-11-25 says there (2025-11-25/basic/utilities/tasks#tool-level-negotiation).
+func tasked(tools []tool) []json.RawMessage {
+	out, any := make([]json.RawMessage, len(tools)), false
+	for i := range tools {
+		out[i] = tools[i].Definition
+		if use := tools[i].Task; use != "" {
+			out[i], any = with(out[i], member{"execution", object(member{"taskSupport", quote(string(use))})}), true
+		}
+	}
+	if !any {
+		return nil
+	}
+	return out
+}
+
+// tool finds a tool by its name, by another case of it when that counts not.
+func (c *catalog) tool(name string, fold bool) *tool {
+	if t := c.toolAt[name]; t != nil || !fold {
+		return t
+	}
+	for i := range c.tools {
+		if strings.EqualFold(c.tools[i].name, name) {
+			return &c.tools[i]
+		}
+	}
+	return nil
+}
+
+func (c *catalog) prompt(name string) *prompt {
+	for i := range c.prompts {
+		if c.prompts[i].name == name {
+			return &c.prompts[i]
+		}
+	}
+	return nil
 }
 
 func argumentsOf(definition []byte) []argument {

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mock
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/mcprove/mcprove/spec"
+)
+
+// replay is an event stream of a resumable session: it goes on when its client
+// is away, and remembers what it said
+// (2025-11-25/basic/transports#resumability-and-redelivery).
+type replay struct {
+	name string
+
+	mu      sync.Mutex
+	events  [][]byte // with their ids
+	first   int      // number of the first of them
+	done    bool
+	hidden  int // how often the carrier was closed on purpose
+	carried bool
+	changed chan struct{} // closed at the next change
+}
+
+// maxEvents is how many events a stream remembers.
+const maxEvents = 1000
+
+// standing is the name of a session's own stream.
+const standing = "0"
+
+// newReplay opens a stream of a session. It begins with an event of an id
+// alone where the revision has that.
+func (p *peer) newReplay(name string) *replay {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if name == "" {
+		p.opened++
+		name = strconv.Itoa(p.opened)
+	}
+	rp := &replay{name: name, first: 1, changed: make(chan struct{})}
+	p.streams[name] = rp
+	if p.revision >= spec.Rev20251125 {
+		rp.append(func(id string) []byte { return []byte("id: " + id + "\ndata: \n\n") })
+	}
+	return rp
+}
+
+// add says a message.
+func (rp *replay) add(message []byte) {
+	rp.append(func(id string) []byte { return eventOf(id, message) })
+}
+
+func (rp *replay) append(event func(id string) []byte) {
+	rp.mu.Lock()
+	defer rp.mu.Unlock()
+	rp.events = append(rp.events, event(rp.name+"-"+strconv.Itoa(rp.first+len(rp.events))))
+	if len(rp.events) > maxEvents {
+		rp.events = rp.events[1:]
+		rp.first++
+	}
+	rp.wake()
+}
+
+// wake tells who carries the stream. The caller holds the lock.
+func (rp *replay) wake() {
+	close(rp.changed)
+	rp.changed = make(chan struct{})
+}
+
+func (rp *replay) finish() {
+	rp.mu.Lock()
+	defer rp.mu.Unlock()
+	rp.done = true
+	rp.wake()
+}
+
+// hide closes the carrier of the stream, which the client has to find again.
+func (rp *replay) hide() {
+	rp.mu.Lock()
+	defer rp.mu.Unlock()
+	rp.hidden++
+	rp.wake()
+}
+
+// next returns the events from a number on, and what to wait for when there are
+// none.
+func (rp *replay) next(from int) (events [][]byte, done bool, hidden int, changed <-chan struct{}) {
+	rp.mu.Lock()
+	defer rp.mu.Unlock()
+	if at := max(from-rp.first, 0); at < len(rp.events) {
+		events = rp.events[at:len(rp.events):len(rp.events)]
+	}
+	return events, rp.done, rp.hidden, rp.changed
+}
+
+// carry is the HTTP response that carries a stream from an event on.
+func (h *httpCall) carry(rp *replay, from int) {
+	h.startStream()
+	_, _, hidden, _ := rp.next(from)
+	for {
+		events, done, now, changed := rp.next(from)
+		for _, e := range events {
+			if _, err := h.w.Write(e); err != nil {
+				return
+			}
+		}
+		from += len(events)
+		_ = h.flush()
+		if now != hidden {
+			h.retry()
+			return
+		}
+		if done {
+			return
+		}
+		select {
+		case <-changed:
+		case <-h.r.Context().Done():
+			return
+		}
+	}
+}
+
+// retry tells the client how long to wait before it comes back.
+func (h *httpCall) retry() {
+	if d := h.server.script.Retry; d > 0 {
+		_, _ = h.w.Write([]byte("retry: " + strconv.FormatInt(d.Milliseconds(), 10) + "\n\n"))
+		_ = h.flush()
+	}
+}
+
+// answerResumably answers a request on a stream that outlives its response.
+func (h *httpCall) answerResumably(q *request) {
+	s := h.server
+	rp := q.peer.newReplay("")
+	ctx, cancel := context.WithCancel(s.life)
+	ctx, done := q.peer.run(ctx, q)
+	q.send, q.hide = rp.add, rp.hide
+	q.over = func() bool { return ctx.Err() != nil && !q.lenient(CheckCancelAnswer) }
+	s.background.Go(func() {
+		defer func() { done(); cancel(); rp.finish() }()
+		r := s.reply(ctx, q, nil)
+		if r.drop || !r.wait(ctx) || q.over() {
+			return
+		}
+		for _, m := range append(r.notes, r.before...) {
+			rp.add(m)
+		}
+		for range r.more + 1 {
+			if r.text != nil {
+				rp.add(r.text)
+			}
+		}
+		for _, m := range append(r.after, r.later...) {
+			rp.add(m)
+		}
+	})
+	h.carry(rp, 1)
+}
+
+// standResumably is the GET of a resumable session: its own stream, or with
+// Last-Event-ID the stream of that event, from behind it on.
+func (h *httpCall) standResumably(q *request) {
+	name, from := standing, 0
+	if last := q.header.Get(spec.HeaderLastEventID); last != "" {
+		stream, n, _ := strings.Cut(last, "-")
+		i, err := strconv.Atoi(n)
+		if err != nil || i < 0 {
+			h.refuse(q, http.StatusBadRequest, "no such event")
+			return
+		}
+		name, from = stream, i+1
+	}
+	q.peer.mu.Lock()
+	rp := q.peer.streams[name]
+	q.peer.mu.Unlock()
+	switch {
+	case rp == nil && name != standing:
+		h.refuse(q, http.StatusBadRequest, "no such stream")
+		return
+	case rp == nil:
+		rp = h.stand(q)
+	case from == 0:
+		rp.mu.Lock()
+		from = rp.first + len(rp.events)
+		rp.mu.Unlock()
+	}
+	rp.mu.Lock()
+	busy := rp.carried
+	rp.carried = true
+	rp.mu.Unlock()
+	if busy && name == standing {
+		h.refuse(q, http.StatusConflict, "the session has a standing stream already")
+		return
+	}
+	defer func() {
+		rp.mu.Lock()
+		rp.carried = false
+		rp.mu.Unlock()
+	}()
+	h.carry(rp, from)
+}
+
+// stand opens a session's own stream, which lasts as long as the session.
+func (h *httpCall) stand(q *request) *replay {
+	s := h.server
+	rp := q.peer.newReplay(standing)
+	st := &stream{q: q, peer: q.peer}
+	s.open(st)
+	s.background.Go(func() {
+		defer rp.finish()
+		defer s.close(st)
+		s.relay(s.life, st, rp.add)
+	})
+	return rp
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mock
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"time"
+
+	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/spec"
+)
+
+// state is what a requestState holds. Nobody but the holder of the key can read
+// or make one.
+type state struct {
+	Bound    string                     `json:"b"` // digest of the request
+	Expires  int64                      `json:"x"` // Unix milliseconds
+	Nonce    string                     `json:"n"`
+	Number   int                        `json:"c,omitzero"` // of the call in its sequence
+	Deferred int                        `json:"d,omitzero"`
+	Inputs   map[string]json.RawMessage `json:"i,omitempty"`
+}
+
+// stateTTL is how long a state is taken when the script does not say.
+const stateTTL = 10 * time.Minute
+
+// stateText is its encoding. It must be strict, or a changed last character
+// could mean the same.
+var stateText = base64.RawURLEncoding.Strict()
+
+func newCipher(key []byte) cipher.AEAD {
+	if key == nil {
+		key = []byte(rand.Text())
+	}
+	sum := sha256.Sum256(key)
+	block, err := aes.NewCipher(sum[:])
+	if err != nil {
+		panic(err) // a digest has the right length
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err)
+	}
+	return aead
+}
+
+// bound is a digest of what a state belongs to: the method, the name, the
+// arguments and whoever is authorized.
+func (c *Call) bound() string {
+	h := sha256.New()
+	for _, part := range []string{c.Method, c.Name, canonical(c.Arguments), c.q.header.Get(spec.HeaderAuthorization)} {
+		_, _ = h.Write(number(int64(len(part)))) // a hash takes all
+		_, _ = h.Write([]byte(":" + part))
+	}
+	return stateText.EncodeToString(h.Sum(nil))
+}
+
+// enclose makes the requestState of a call.
+func (s *Server) enclose(c *Call, st state) string {
+	ttl := s.script.State.TTL
+	if ttl <= 0 {
+		ttl = stateTTL
+	}
+	st.Bound, st.Expires, st.Nonce = c.bound(), s.now().Add(ttl).UnixMilli(), rand.Text()
+	plain, err := jsonx.Marshal(st)
+	if err != nil {
+		return "" // inputs that are no JSON, of a lenient server
+	}
+	return stateText.EncodeToString(s.cipher.Seal(nil, nil, plain, nil))
+}
+
+// disclose reads a requestState. One answer stands for all that can be wrong
+// with it, so that it tells an attacker nothing.
+func (s *Server) disclose(q *request, c *Call, text string) (state, *Error) {
+	refused := invalidParams("%s is not valid", spec.FieldRequestState)
+	var st state
+	sealed, err := stateText.DecodeString(text)
+	if err == nil {
+		var plain []byte
+		if plain, err = s.cipher.Open(nil, nil, sealed, nil); err == nil {
+			err = jsonx.Unmarshal(plain, &st)
+		}
+	}
+	if err != nil {
+		if q.lenient(CheckStateIntegrity) {
+			return state{Deferred: maxDeferrals}, nil
+		}
+		return state{}, refused
+	}
+	switch {
+	case st.Bound != c.bound() && !q.lenient(CheckStateRequestBound),
+		s.now().UnixMilli() > st.Expires && !q.lenient(CheckStateExpiry),
+		!s.firstUse(st) && !q.lenient(CheckStateSingleUse):
+		return state{}, refused
+	}
+	return st, nil
+}
+
+// maxDeferrals is more than a script asks for.
+const maxDeferrals = 1 << 30
+
+// firstUse reports whether a state may be used, and remembers that it was.
+func (s *Server) firstUse(st state) bool {
+	if !s.script.State.SingleUse {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now().UnixMilli()
+	for nonce, expires := range s.used {
+		if expires < now {
+			delete(s.used, nonce)
+		}
+	}
+	_, used := s.used[st.Nonce]
+	s.used[st.Nonce] = st.Expires
+	return !used
+}
+
+func (s *Server) now() time.Time {
+	if s.script.Now != nil {
+		return s.script.Now()
+	}
+	return time.Now()
+}
