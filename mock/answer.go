@@ -101,7 +101,8 @@ type Notice struct {
 	Params json.RawMessage
 }
 
-// Change is a change of what a server shows.
+// Change is a change of what a server shows. What one change both adds and
+// removes is never seen, but told of.
 type Change struct {
 	AddTools        []Tool
 	RemoveTools     []string // by name

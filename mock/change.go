@@ -19,10 +19,11 @@ func (s *Server) change(ctx context.Context, c *Change) {
 	}
 	s.changing.Lock()
 	from := s.catalog.Load().from
-	tools := slices.DeleteFunc(slices.Clone(from.tools), func(t Tool) bool { return named(c.RemoveTools, t.Definition, "name") })
-	prompts := slices.DeleteFunc(slices.Clone(from.prompts), func(p Prompt) bool { return named(c.RemovePrompts, p.Definition, "name") })
-	resources := slices.DeleteFunc(slices.Clone(from.resources), func(r Resource) bool { return named(c.RemoveResources, r.Definition, "uri") })
-	s.catalog.Store(s.compile(append(tools, c.AddTools...), append(resources, c.AddResources...), from.templates, append(prompts, c.AddPrompts...)))
+	// What comes and goes in one change is never seen.
+	tools := slices.DeleteFunc(slices.Concat(from.tools, c.AddTools), func(t Tool) bool { return named(c.RemoveTools, t.Definition, "name") })
+	prompts := slices.DeleteFunc(slices.Concat(from.prompts, c.AddPrompts), func(p Prompt) bool { return named(c.RemovePrompts, p.Definition, "name") })
+	resources := slices.DeleteFunc(slices.Concat(from.resources, c.AddResources), func(r Resource) bool { return named(c.RemoveResources, r.Definition, "uri") })
+	s.catalog.Store(s.compile(tools, resources, from.templates, prompts))
 	s.changing.Unlock()
 	if c.Quiet {
 		return

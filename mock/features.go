@@ -47,7 +47,7 @@ func (s *Server) callTool(ctx context.Context, q *request) (json.RawMessage, *Er
 			q.sealed = true
 			return t.modern, nil
 		}
-		return t.legacy, nil
+		return adapted(t.legacy, q.revision), nil
 	}
 	if c.asker, e = s.asker(q, c); e != nil {
 		return nil, e
@@ -99,7 +99,7 @@ func (s *Server) asker(q *request, c *Call) (asker, *Error) {
 // outcome turns what a Func returned into an answer of tools/call.
 func (q *request) outcome(result json.RawMessage, err error) (json.RawMessage, *Error) {
 	if err == nil {
-		return line(result), nil
+		return adapted(line(result), q.revision), nil
 	}
 	if p, waits := errors.AsType[*pending](err); waits {
 		q.interim = true
@@ -235,6 +235,9 @@ func (s *Server) getPrompt(ctx context.Context, q *request) (json.RawMessage, *E
 		}
 	} else if messages, e = s.playPart(ctx, q, p.play, name, given); e != nil || q.interim {
 		return messages, e
+	}
+	if q.revision < spec.Rev20250618 {
+		messages = adaptedMessages(messages, q.revision)
 	}
 	out := []member{{"messages", messages}}
 	if d := get(p.Definition, "description"); d != nil {

@@ -4,15 +4,21 @@ package mock
 
 import (
 	"fmt"
+	"net/mail"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 )
 
 // shape is the part of an inputSchema that the server holds callers to: types,
-// required members, enumerations, items. It is a script's plausible check, not
-// a JSON Schema validator; what it does not know it lets pass.
+// required members, enumerations, bounds, patterns, formats, items. It is a
+// script's plausible check, not a JSON Schema validator; what it does not know
+// it lets pass. A script that needs more has Validate.
 type shape struct {
 	types      []string
 	required   []string
@@ -20,8 +26,15 @@ type shape struct {
 	closed     bool
 	items      *shape
 	enum       []string // canonical texts
-	minimum    *float64
-	maximum    *float64
+	bounds     map[string]*float64
+	pattern    *regexp.Regexp
+	format     string
+}
+
+// bounds are the keywords that limit a number, a length or a count.
+var bounds = []string{
+	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength",
+	"minItems", "maxItems", "minProperties", "maxProperties",
 }
 
 // maxDepth bounds how deep a schema is read.
@@ -58,13 +71,43 @@ func shapeOf(schema []byte, depth int) *shape {
 			for _, e := range es {
 				sh.enum = append(sh.enum, canonical(e))
 			}
-		case "minimum":
-			sh.minimum = float(m.Value)
-		case "maximum":
-			sh.maximum = float(m.Value)
+		case "const":
+			sh.enum = []string{canonical(m.Value)}
+		case "oneOf", "anyOf":
+			sh.titled(m.Value)
+		case "pattern":
+			text, _ := jsonx.Text(m.Value)
+			sh.pattern, _ = regexp.Compile(text) // what Go cannot read lets all pass
+		case "format":
+			sh.format, _ = jsonx.Text(m.Value)
+		default:
+			if slices.Contains(bounds, m.Name) {
+				if sh.bounds == nil {
+					sh.bounds = map[string]*float64{}
+				}
+				sh.bounds[m.Name] = float(m.Value)
+			}
 		}
 	}
 	return sh
+}
+
+// titled reads the enumerations of elicitation forms, that give each value a
+// title (2025-11-25/client/elicitation#requested-schema). Other alternatives
+// let all pass.
+func (sh *shape) titled(alternatives []byte) {
+	es, _ := jsonx.Elements(alternatives, jsonx.Lenient)
+	var values []string
+	for _, e := range es {
+		v := get(e, "const")
+		if v == nil {
+			return
+		}
+		values = append(values, canonical(v))
+	}
+	if values != nil {
+		sh.enum = values
+	}
 }
 
 func canonical(raw []byte) string {
@@ -97,32 +140,90 @@ func (sh *shape) check(v []byte, path string) string {
 	}
 	switch kind {
 	case jsonx.Object:
-		return sh.checkMembers(v, path)
-	case jsonx.Array:
-		if sh.items == nil {
-			return ""
+		ms, _ := jsonx.Members(v, jsonx.Lenient)
+		if bad := sh.within(float64(len(ms)), path, "minProperties", "maxProperties", "members"); bad != "" {
+			return bad
 		}
+		return sh.checkMembers(ms, path)
+	case jsonx.Array:
 		es, _ := jsonx.Elements(v, jsonx.Lenient)
+		if bad := sh.within(float64(len(es)), path, "minItems", "maxItems", "items"); bad != "" || sh.items == nil {
+			return bad
+		}
 		for i, e := range es {
 			if bad := sh.items.check(e, fmt.Sprintf("%s[%d]", path, i)); bad != "" {
 				return bad
 			}
 		}
+	case jsonx.String:
+		return sh.checkText(v, path)
 	case jsonx.Number:
 		f := float(v)
-		switch {
-		case f == nil:
-		case sh.minimum != nil && *f < *sh.minimum:
-			return fmt.Sprintf("%s must be at least %v", path, *sh.minimum)
-		case sh.maximum != nil && *f > *sh.maximum:
-			return fmt.Sprintf("%s must be at most %v", path, *sh.maximum)
+		if f == nil {
+			return ""
 		}
+		if low := sh.bounds["exclusiveMinimum"]; low != nil && *f <= *low {
+			return fmt.Sprintf("%s must be more than %v", path, *low)
+		}
+		if high := sh.bounds["exclusiveMaximum"]; high != nil && *f >= *high {
+			return fmt.Sprintf("%s must be less than %v", path, *high)
+		}
+		return sh.within(*f, path, "minimum", "maximum", "")
 	}
 	return ""
 }
 
-func (sh *shape) checkMembers(v []byte, path string) string {
-	ms, _ := jsonx.Members(v, jsonx.Lenient)
+// within judges a number, a length or a count by a pair of bounds.
+func (sh *shape) within(n float64, path, least, most, of string) string {
+	if of != "" {
+		of = " " + of
+	}
+	if low := sh.bounds[least]; low != nil && n < *low {
+		return fmt.Sprintf("%s must be at least %v%s", path, *low, of)
+	}
+	if high := sh.bounds[most]; high != nil && n > *high {
+		return fmt.Sprintf("%s must be at most %v%s", path, *high, of)
+	}
+	return ""
+}
+
+func (sh *shape) checkText(v []byte, path string) string {
+	text, ok := jsonx.Text(v)
+	if !ok {
+		return ""
+	}
+	if bad := sh.within(float64(utf8.RuneCountInString(text)), path, "minLength", "maxLength", "characters"); bad != "" {
+		return bad
+	}
+	if sh.pattern != nil && !sh.pattern.MatchString(text) {
+		return fmt.Sprintf("%s must match %s", path, sh.pattern)
+	}
+	if bad := misformed(sh.format, text); bad {
+		return fmt.Sprintf("%s must be a %s", path, sh.format)
+	}
+	return ""
+}
+
+// misformed judges the formats that elicitation forms may ask for.
+func misformed(format, text string) bool {
+	var err error
+	switch format {
+	case "email":
+		_, err = mail.ParseAddress(text)
+	case "uri":
+		var u *url.URL
+		if u, err = url.Parse(text); err == nil && u.Scheme == "" {
+			return true
+		}
+	case "date":
+		_, err = time.Parse(time.DateOnly, text)
+	case "date-time":
+		_, err = time.Parse(time.RFC3339, text)
+	}
+	return err != nil
+}
+
+func (sh *shape) checkMembers(ms []jsonx.Member, path string) string {
 	for _, name := range sh.required {
 		if find(ms, name) == nil {
 			return fmt.Sprintf("%s is required", join(path, name))
@@ -141,7 +242,7 @@ func (sh *shape) checkMembers(v []byte, path string) string {
 }
 
 func join(path, name string) string {
-	if path == "arguments" {
+	if path == "arguments" || path == "content" {
 		return name
 	}
 	return path + "." + name
