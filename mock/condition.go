@@ -14,7 +14,7 @@ import (
 // functions below make the useful ones.
 type Condition struct {
 	Of    Subject
-	Name  string // of a header or a _meta key; a pointer into params or the answer
+	Name  string // of a header or a _meta key; a pointer into params, a message or the answer
 	Is    Relation
 	Value string // JSON for a _meta key, params and the answer; text otherwise
 }
@@ -32,6 +32,7 @@ const (
 	OfConnection Subject = "connection" // the number of the client's connection, from 1
 	OfRevision   Subject = "revision"   // that the request claims or its session agreed on
 	OfAnswer     Subject = "answer"     // a pointer into the answer, before the faults
+	OfEarlier    Subject = "earlier"    // a pointer into a message that came before on the connection
 )
 
 // Relation is what must hold.
@@ -140,6 +141,8 @@ func (c *Condition) holds(s *Server, q *request) bool {
 			return err == nil && r >= from
 		}
 		return c.text(r.String())
+	case OfEarlier:
+		return s.earlier[c.earlierKey(q)]
 	case OfAnswer:
 		return true // judged once there is one
 	}

@@ -115,6 +115,9 @@ func (s *Server) at(q *request, method string, sent bool) []*Fault {
 			fs = append(fs, f)
 		}
 	}
+	if !sent {
+		s.remember(q)
+	}
 	return fs
 }
 

@@ -40,7 +40,8 @@ type Server struct {
 	background sync.WaitGroup
 
 	mu          sync.Mutex
-	turns       []int // how often each fault's place was reached
+	turns       []int           // how often each fault's place was reached
+	earlier     map[string]bool // what conditions on earlier messages were met, by connection
 	counts      map[string]int
 	used        map[string]int64 // nonces of states, with their end
 	tasks       map[string]*task
@@ -58,7 +59,7 @@ func New(script Script) *Server {
 	s := &Server{
 		script: script, turns: make([]int, len(script.Faults)), cipher: newCipher(script.State.Key),
 		sessions: map[string]*peer{}, streams: map[*stream]struct{}{}, counts: map[string]int{},
-		used: map[string]int64{}, tasks: map[string]*task{}, addresses: map[string]int{}, lineConns: map[string]*lineConn{}, ending: make(chan struct{}),
+		used: map[string]int64{}, tasks: map[string]*task{}, addresses: map[string]int{}, earlier: map[string]bool{}, lineConns: map[string]*lineConn{}, ending: make(chan struct{}),
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.legacy, s.modern = script.Eras()
