@@ -40,6 +40,10 @@ type Rule struct {
 
 // Break is a server that breaks one rule.
 type Break struct {
+	// Base makes the clean server on which the fault is put, where the rule
+	// cannot be judged on the specimen: one that lacks a feature. The rule
+	// passes there.
+	Base   func(*mock.Script)
 	Faults []mock.Fault
 	// Change alters the script, for what no operator says.
 	Change func(*mock.Script)
@@ -58,6 +62,9 @@ func (b *Break) zero() bool { return len(b.Faults) == 0 && b.Change == nil }
 
 // Apply breaks a script.
 func (b *Break) Apply(s *mock.Script) {
+	if b.Base != nil {
+		b.Base(s)
+	}
 	s.Faults = append(s.Faults, b.Faults...)
 	if b.Change != nil {
 		b.Change(s)

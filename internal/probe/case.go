@@ -250,6 +250,9 @@ func (c *Case) Note(x *Exchange, format string, args ...any) *Blame {
 func (c *Case) blame(most rule.Status, x *Exchange, format string, args ...any) *Blame {
 	b := &Blame{Status: min(most, c.info.Severity()), Message: fmt.Sprintf(format, args...)}
 	if x != nil {
+		if x.Err == errNotMine {
+			return b // nobody is to blame for what was not sent
+		}
 		b.Exchanges = []*Exchange{x}
 	}
 	c.verdict.Blames = append(c.verdict.Blames, b)

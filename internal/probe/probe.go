@@ -63,6 +63,8 @@ type Probe struct {
 	silent atomic.Int64 // exchanges to which nothing came
 	slow   atomic.Int64 // slowest answer so far, in nanoseconds
 
+	elsewhere elsewhere
+
 	mu       sync.Mutex
 	conns    []*Conn
 	onces    map[string]*shared // exchanges made once for all, by content

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import "sync"
+
+// elsewhere is a further connection that all checks share.
+type elsewhere struct {
+	once sync.Once
+	conn *Conn
+	err  error
+}
+
+// Elsewhere is a connection beside the shared one, over stdio another process.
+// It is opened once for all checks, and they do it no harm. When it cannot be
+// opened the case is skipped, and ok is false.
+func (c *Case) Elsewhere() (conn *Conn, ok bool) {
+	e := &c.probe.elsewhere
+	e.once.Do(func() { e.conn, e.err = c.probe.open(c.ctx) })
+	if e.err != nil {
+		c.Skip("a further connection could not be opened: %v", e.err)
+		return nil, false
+	}
+	return e.conn, true
+}
+
+// UnseenOf is [Case.Unseen] for a rule that looks at the results of a method,
+// and says why there are none: the server does not declare it, or it does not
+// work, which another rule says.
+func (c *Case) UnseenOf(t *Traffic, method string) {
+	f := t.Facts
+	for _, fam := range families {
+		if fam.method == method && f.Capabilities != nil && !f.Declares(fam.capability) {
+			c.Unseen("the server declares no %s", fam.capability)
+			return
+		}
+	}
+	for _, x := range f.List(method).Pages {
+		if id := owner(method); !x.OK() && c.verdict.Seen == 0 && len(c.verdict.Blames) == 0 && id != c.info.ID {
+			c.SkipFor(id, "%s without any fault does not work: %s", method, x.Brief())
+			return
+		}
+	}
+	c.Unseen("no result of %s was seen", method)
+}
