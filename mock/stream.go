@@ -175,6 +175,9 @@ func (s *Server) honour(q *request, asked []byte) (*filter, []member, *Error) {
 // listen answers subscriptions/listen: it acknowledges what it honours, then
 // hands on notifications until the client leaves or cancels, or the server ends.
 func (s *Server) listen(ctx context.Context, q *request) (json.RawMessage, *Error) {
+	if f := q.find(OpError); f != nil && f.decided() {
+		return nil, &Error{Code: f.Code, Message: f.Text} // refused, before anything is acknowledged
+	}
 	asked := q.param("notifications")
 	if jsonx.KindOf(asked) != jsonx.Object && !q.lenient(CheckListenFilterMissing) {
 		return nil, invalidParams("notifications must be an object")

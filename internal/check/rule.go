@@ -28,6 +28,9 @@ type Rule struct {
 	// Apart: Check never uses the shared connection, so that over stdio it may
 	// run beside the others, on processes of its own.
 	Apart bool
+	// Under are rules that say the same from closer by: where one of them is
+	// blamed, this one is skipped because of it. One cause, one finding.
+	Under []string
 	// Needs is the flag or configuration key that gives the check what it
 	// cannot find by itself, such as "--tool"; empty where it needs none.
 	Needs string
@@ -50,15 +53,10 @@ type Break struct {
 	// Also are rules that fall with it because they say the same thing from
 	// another side.
 	Also []string
-	// ModernOnly breaks a server that serves no revision of the handshake era.
-	ModernOnly bool
 	// Only is the transport at which the fault can be seen; zero is every one
 	// that the rule has.
 	Only transport.Kind
 }
-
-// zero reports whether there is nothing in it.
-func (b *Break) zero() bool { return len(b.Faults) == 0 && b.Change == nil }
 
 // Apply breaks a script.
 func (b *Break) Apply(s *mock.Script) {
@@ -70,6 +68,9 @@ func (b *Break) Apply(s *mock.Script) {
 		b.Change(s)
 	}
 }
+
+// modernServer is a Base that serves no revision of the handshake era.
+func modernServer(s *mock.Script) { s.Revisions = spec.Modern.Revisions() }
 
 // On reports whether the rule is one of a transport.
 func (r *Rule) On(k transport.Kind) bool {
@@ -86,6 +87,15 @@ func (r *Rule) On(k transport.Kind) bool {
 var topics = [][]Rule{
 	premiseRules,
 	jsonrpcRules,
+	jsonrpcMessageRules,
+	jsonrpcIDRules,
+	jsonrpcResultRules,
+	discoverRules,
+	versionRules,
+	eraRules,
+	removedRules,
+	statelessRules,
+	capabilityRules,
 }
 
 var all = sync.OnceValue(func() []*Rule {

@@ -90,8 +90,26 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 		}
 	}
 	slices.SortFunc(r.Outcomes, func(a, b Outcome) int { return strings.Compare(a.Rule.ID, b.Rule.ID) })
+	fold(r.Outcomes)
 	r.Elapsed = time.Since(begin)
 	return r, nil
+}
+
+// fold skips what another rule says from closer by.
+func fold(os []Outcome) {
+	blamed := map[string]bool{}
+	for _, o := range os {
+		blamed[o.Rule.ID] = len(o.Blames) > 0
+	}
+	for i := range os {
+		o := &os[i]
+		for _, id := range o.Rule.Under {
+			if blamed[o.Rule.ID] && blamed[id] {
+				o.Verdict = probe.Verdict{Status: rule.Skip, Because: id, Reason: id + " says what is wrong"}
+				break
+			}
+		}
+	}
 }
 
 // Watched judges recorded traffic by the rules that only look on.
@@ -103,6 +121,7 @@ func Watched(t *probe.Traffic, o Options) []Outcome {
 			out = append(out, Outcome{r, probe.Observe(r.Info, t, r.Watch)})
 		}
 	}
+	fold(out)
 	return out
 }
 

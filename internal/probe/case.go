@@ -314,3 +314,24 @@ func (c *Case) Unseen(format string, args ...any) {
 		c.Skip(format, args...)
 	}
 }
+
+// Plain is the plainest request that works: server/discover, or a list of the
+// server. It is the positive control of what holds for every method. When
+// nothing works the case is skipped, and ok is false.
+func (c *Case) Plain() (r *Request, ok bool) {
+	methods := []string{spec.MethodDiscover}
+	for _, f := range families {
+		if len(c.Facts().List(f.method).Pages) > 0 {
+			methods = append(methods, f.method)
+		}
+	}
+	var x *Exchange
+	for _, m := range methods {
+		r = c.Request(m, "")
+		if x = c.Once(r); x.OK() {
+			return r, true
+		}
+	}
+	c.Lacks(x)
+	return nil, false
+}

@@ -65,8 +65,15 @@ var families = []family{
 func (p *Probe) Facts() *Facts { return &p.facts }
 
 // Declares reports whether the server declares a capability, by its dotted
-// path: objects count by being there, flags by being true.
+// path: objects count by being there, flags by being true. Of a server whose
+// discover gave nothing, a family counts as declared when its list was answered.
 func (f *Facts) Declares(path string) bool {
+	if f.Capabilities == nil {
+		return slices.ContainsFunc(families, func(fam family) bool {
+			l := f.Lists[fam.method]
+			return fam.capability == path && l != nil && len(l.Pages) > 0 && l.Pages[0].OK()
+		})
+	}
 	v := dotted(f.Capabilities, path)
 	return v != nil && (jsonx.KindOf(v) == jsonx.Object || jsonx.KindOf(v) == jsonx.True)
 }

@@ -250,3 +250,14 @@ func (p *Probe) begin(ctx context.Context, c *Conn, r *Request) (*call, *Conn, *
 
 // id returns an id that no request had before, as a JSON text.
 func (p *Probe) id() string { return strconv.FormatInt(int64(p.turn())+1_000_000, 10) }
+
+// Patience is how long an answer is waited for.
+func (p *Probe) Patience() time.Duration { return p.patience() }
+
+// Word is the transport as the ids of rules name it: http or stdio.
+func (p *Probe) Word() string {
+	if p.Stdio() {
+		return "stdio"
+	}
+	return "http"
+}

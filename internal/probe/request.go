@@ -103,6 +103,14 @@ func (r *Request) WithID(id string) *Request {
 	return c
 }
 
+// Of makes the message one of another revision: nothing of this one's metadata
+// and headers, and rules of this one that look on do not see it.
+func (r *Request) Of(rev spec.Revision) *Request {
+	c := r.NoMeta()
+	c.Revision = rev
+	return c
+}
+
 // Notification makes the message one without an id.
 func (r *Request) Notification() *Request {
 	c := r.copy()

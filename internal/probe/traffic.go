@@ -84,8 +84,13 @@ func (p *Probe) Traffic() *Traffic {
 	return t
 }
 
+// take takes in a connection, but for what was said on it in another revision.
 func (t *Traffic) take(c *Conn) {
-	t.Exchanges = append(t.Exchanges, c.exchanges()...)
+	for _, x := range c.exchanges() {
+		if x.Request == nil || x.Request.Revision == t.Revision {
+			t.Exchanges = append(t.Exchanges, x)
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, f := range c.stray {
