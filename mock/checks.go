@@ -62,6 +62,7 @@ const (
 	CheckArgumentsMistyped     = "arguments.mistyped"
 	CheckArgumentsInvalid      = "arguments.invalid"
 	CheckResourceUnknown       = "resource.unknown"
+	CheckResourceURI           = "resource.uri"
 	CheckPromptUnknown         = "prompt.unknown"
 	CheckPromptArgumentMissing = "prompt.argument-missing"
 	CheckPromptArgumentType    = "prompt.argument-type"
@@ -148,6 +149,7 @@ var checks = []Check{
 	{CheckArgumentsMistyped, "arguments that are no object are refused"},
 	{CheckArgumentsInvalid, "arguments that break the inputSchema are refused"},
 	{CheckResourceUnknown, "a read of an unknown resource is refused"},
+	{CheckResourceURI, "a malformed URI, or one that leads elsewhere, is not matched by a template"},
 	{CheckPromptUnknown, "an unknown prompt is refused"},
 	{CheckPromptArgumentMissing, "a prompt without a required argument is refused"},
 	{CheckPromptArgumentType, "a prompt argument that is no string is refused"},

@@ -17,7 +17,8 @@ type Error struct {
 	Message string
 	Data    json.RawMessage
 
-	status int // HTTP status where the code alone does not fix it
+	status  int  // HTTP status where the code alone does not fix it
+	unknown bool // the script has no answer to the arguments
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("error %d: %s", e.Code, e.Message) }

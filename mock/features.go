@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -121,6 +122,11 @@ func (q *request) made(part json.RawMessage, err error) (json.RawMessage, *Error
 		if own, ok := errors.AsType[*Error](err); ok {
 			return nil, own
 		}
+		if errors.Is(err, errNoAnswer) {
+			e := invalidParams("%v", err)
+			e.unknown = true
+			return nil, e
+		}
 		return nil, &Error{Code: spec.CodeInternalError, Message: "Internal error: " + err.Error()}
 	}
 	return line(part), nil
@@ -152,21 +158,21 @@ func (s *Server) contents(ctx context.Context, q *request, uri string) (json.Raw
 	}
 	for i := range c.templates {
 		t := &c.templates[i]
-		if t.match == nil {
-			continue
-		}
-		values := t.match.FindStringSubmatch(uri)
+		values := t.values(uri, q.lenient(CheckResourceURI))
 		switch {
 		case values == nil:
 			continue
 		case t.play == nil:
-			return fill(t.Contents, append([]string{"uri"}, t.names...), append([]string{uri}, values[1:]...)), q.checkRetry(s, uri, nil)
+			return fill(t.Contents, append([]string{"uri"}, t.names...), append([]string{uri}, values...)), q.checkRetry(s, uri, nil)
 		}
 		var matched []member
 		for n, name := range t.names {
-			matched = append(matched, member{name, quote(values[n+1])})
+			matched = append(matched, member{name, quote(values[n])})
 		}
-		return s.playPart(ctx, q, t.play, uri, object(matched...))
+		part, e := s.playPart(ctx, q, t.play, uri, object(matched...))
+		if e == nil || !e.unknown {
+			return part, e
+		}
 	}
 	if q.lenient(CheckResourceUnknown) {
 		return contentsOf(uri, "Contents of "+uri), nil
@@ -177,6 +183,38 @@ func (s *Server) contents(ctx context.Context, q *request, uri string) (json.Raw
 	}
 	return nil, e
 }
+
+// values are what the expressions of a template match in a URI, nil when it is
+// none of the template's, or not one that may be served: malformed, or with a
+// value that leads elsewhere (2026-07-28/server/resources#security-considerations).
+func (t *template) values(uri string, any bool) []string {
+	if t.match == nil {
+		return nil
+	}
+	m := t.match.FindStringSubmatch(uri)
+	if m == nil || any {
+		return m[min(1, len(m)):]
+	}
+	if _, err := url.Parse(uri); err != nil || len(uri) > maxURI || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil
+	}
+	for _, v := range m[1:] {
+		for range 2 { // encoded twice is known too
+			if v == "." || v == ".." || strings.ContainsAny(v, "/\\\x00") {
+				return nil
+			}
+			plain, err := url.PathUnescape(v)
+			if err != nil {
+				return nil
+			}
+			v = plain
+		}
+	}
+	return m[1:]
+}
+
+// maxURI bounds a URI that a template matches.
+const maxURI = 2048
 
 // playPart makes the contents of a resource or the messages of a prompt.
 func (s *Server) playPart(ctx context.Context, q *request, f Func, name string, arguments []byte) (json.RawMessage, *Error) {

@@ -101,5 +101,5 @@ func (s *Server) unsubscribe(_ context.Context, q *request) (json.RawMessage, *E
 func (s *Server) knows(uri string) bool {
 	c := s.catalog.Load()
 	return slices.ContainsFunc(c.resources, func(r resource) bool { return r.uri == uri }) ||
-		slices.ContainsFunc(c.templates, func(t template) bool { return t.match != nil && t.match.MatchString(uri) })
+		slices.ContainsFunc(c.templates, func(t template) bool { return t.values(uri, false) != nil })
 }

@@ -65,9 +65,12 @@ func (s *Server) plays(f Func, answers []Answer, cycle bool, id string) Func {
 			}
 			return s.play(ctx, c, &q.answers[n])
 		}
-		return nil, errors.New("no answer for these arguments")
+		return nil, errNoAnswer
 	}
 }
+
+// errNoAnswer says that a script has no answer to these arguments.
+var errNoAnswer = errors.New("there is no answer to these arguments")
 
 // count returns how often something happened, this time included.
 func (s *Server) count(what string) int {
