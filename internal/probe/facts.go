@@ -135,7 +135,7 @@ func (p *Probe) survey(ctx context.Context) {
 	f := &p.facts
 	f.Lists = map[string]*List{}
 	p.o.Progress("server/discover")
-	f.Discover = p.send(ctx, nil, p.Request(spec.MethodDiscover, ""))
+	f.Discover = p.once(ctx, p.Request(spec.MethodDiscover, ""))
 	if f.Discover.OK() {
 		f.Capabilities = f.Discover.Member("capabilities")
 		for _, v := range Elements(f.Discover.Member("supportedVersions")) {
@@ -173,6 +173,14 @@ func worthMore(x *Exchange) bool { return x.Response != nil || x.Head != nil }
 // maxPages bounds the reading of a list.
 const maxPages = 40
 
+// page reads one page; on the shared connection once for all checks.
+func (p *Probe) page(ctx context.Context, c *Conn, r *Request) *Exchange {
+	if c == nil {
+		return p.once(ctx, r)
+	}
+	return p.send(ctx, c, r)
+}
+
 // readList reads a list page by page. A cursor that comes again ends it.
 func (p *Probe) readList(ctx context.Context, c *Conn, method string) *List {
 	fam := families[slices.IndexFunc(families, func(f family) bool { return f.method == method })]
@@ -180,7 +188,7 @@ func (p *Probe) readList(ctx context.Context, c *Conn, method string) *List {
 	r := p.Request(method, "")
 	seen := map[string]bool{}
 	for len(l.Pages) < maxPages {
-		x := p.send(ctx, c, r)
+		x := p.page(ctx, c, r)
 		l.Pages = append(l.Pages, x)
 		if !x.OK() {
 			return l
