@@ -3,18 +3,23 @@
 package check
 
 import (
-	"github.com/mcprove/mcprove/internal/jsonx"
+	"fmt"
+	"net/http"
+	"strings"
+
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
+	"github.com/mcprove/mcprove/wire"
 )
 
-// jsonrpcRules are those of the envelope of messages.
+// jsonrpcRules are those of what is refused, and by which code.
 var jsonrpcRules = []Rule{
 	{
 		Info: rule.Info{
-			ID: "jsonrpc.method-not-found-32601", Level: rule.Must, Basis: rule.Schema, Section: "2026-07-28/basic#error-responses",
+			ID: "jsonrpc.method-not-found-32601", Level: rule.Must, Basis: rule.Schema, Section: "2026-07-28/schema#methodnotfounderror",
 			Title: "a method the server does not have is answered with -32601",
 			Why:   "clients tell a missing feature from a broken one by this code, and stop asking",
 			Fix:   "answer methods you do not know with code -32601 and the message Method not found",
@@ -24,21 +29,91 @@ var jsonrpcRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "jsonrpc.result-type-present", Level: rule.Must, Basis: rule.Keyword, Section: "2026-07-28/basic#resulttype",
-			Title: "every result has a resultType, a string",
-			Why:   "a client cannot tell a final answer from one that asks for input, and must guess",
-			Fix:   `add "resultType": "complete" to every final result`,
+			ID: "jsonrpc.ungated-method-32601", Level: rule.Should, Basis: rule.Schema, Section: "2026-07-28/schema#methodnotfounderror",
+			Title: "a method of a capability that is not declared is answered with -32601",
+			Why:   "a client that asks all the same takes any other error for a fault, and asks again",
+			Fix:   "treat methods of features you do not declare as methods you do not know",
 		},
-		In: modern, Watch: resultTypePresent,
-		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodDiscover).Remove("/result/resultType")}},
+		In: modern, Check: ungatedMethod,
+		Break: Break{Faults: []mock.Fault{
+			mock.On(spec.MethodDiscover).Remove("/result/capabilities/completions"),
+			mock.On(spec.MethodComplete).Error(spec.CodeInternalError, "completions are switched off"),
+		}},
+	},
+	{
+		Info: rule.Info{
+			ID: "jsonrpc.invalid-params-32602", Level: rule.Must, Basis: rule.Schema, Section: "2026-07-28/schema#invalidparamserror",
+			Title: "params that are not valid are answered with -32602",
+			Why:   "a client cannot tell its own mistake from a broken server, and repeats the request",
+			Fix:   "validate params before you act, and answer what is missing or mistyped with code -32602",
+		},
+		In: every, Check: invalidParams,
+		Break: Break{Faults: []mock.Fault{
+			mock.On(spec.MethodToolsCall).When(mock.NoParam("/name")).Set("/error/code", "-32603"),
+		}},
+	},
+	{
+		Info: rule.Info{
+			ID: "jsonrpc.parse-error-32700", Level: rule.Must, Basis: rule.Prose, Section: "2026-07-28/basic#error-codes",
+			Title: "a text that is not JSON is answered, if at all, with -32700, and does no harm",
+			Why:   "one garbled line ends the server for everybody who uses it, or blames the wrong part of the client",
+			Fix:   "answer what does not parse with code -32700 and no id, and read on",
+		},
+		In: every, Check: parseError, Apart: true,
+		Break: Break{Faults: []mock.Fault{mock.On(mock.Unreadable).OfCode(spec.CodeParseError).Set("/error/code", "-32603")}},
+		Breaks: []Break{
+			{Faults: []mock.Fault{mock.On(mock.Unreadable).Die()}, Only: transport.Stdio},
+			{Faults: []mock.Fault{mock.On(mock.Unreadable).Status(http.StatusInternalServerError)}, Only: transport.StreamableHTTP},
+		},
+	},
+	{
+		Info: rule.Info{
+			ID: "jsonrpc.invalid-request-32600", Level: rule.Must, Basis: rule.Prose, Section: "2026-07-28/basic#error-codes",
+			Title: "JSON that is no valid request is answered with -32600",
+			Why:   "what a broken client or proxy sends is executed as if it were understood",
+			Fix:   "look at jsonrpc, id and method before anything else, and answer with code -32600 where they are wrong",
+		},
+		In: every, Check: invalidRequest, Apart: true,
+		Break: Break{Faults: []mock.Fault{mock.Lenient(mock.CheckJSONRPCVersion)}},
+	},
+	{
+		Info: rule.Info{
+			ID: "jsonrpc.internal-error-32603", Level: rule.Must, Basis: rule.Schema, Section: "2026-07-28/schema#internalerror",
+			Title: "an unexpected failure inside the server is answered with -32603",
+			Why:   "a page with status 500 tells a client nothing about its request, and many wait for the answer or give the server up",
+			Fix:   "catch what a handler throws, and answer the request with code -32603",
+		},
+		In: every, Watch: internalError, Stir: readAbsent, Needs: "--tool",
+		Break: Break{
+			Faults: []mock.Fault{absent.HTTP(http.StatusInternalServerError, "text/plain", "oops")}, Only: transport.StreamableHTTP,
+		},
 	},
 }
 
 // noMethod is a method that nobody has.
 const noMethod = "mcprove/no-such-method"
 
+// unusualID is where discoverUnderIDs gets to and few others; unusualResult is
+// the results there.
+var (
+	unusualID     = mock.On(spec.MethodDiscover).When(mock.IDIs("string"))
+	unusualResult = unusualID.OfResult()
+)
+
+// noURI is a resource that nobody has. To ask for it is no mistake.
+const noURI = "mcprove://no-such-resource"
+
+var absent = mock.On(spec.MethodResourcesRead).When(mock.ParamIs("/uri", `"`+noURI+`"`))
+
+// readAbsent makes a good request that has to be answered by an error.
+func readAbsent(c *probe.Case) {
+	if c.Facts().Declares("resources") {
+		c.Once(c.Probe().ReadRequest(noURI))
+	}
+}
+
 func unknownMethod(c *probe.Case) {
-	if _, ok := c.Works(c.Request(spec.MethodDiscover, "")); !ok {
+	if _, ok := c.Plain(); !ok {
 		return
 	}
 	x := c.Send(c.Request(noMethod, "").Planting("a method that does not exist"))
@@ -50,16 +125,181 @@ func unknownMethod(c *probe.Case) {
 	}
 }
 
-func resultTypePresent(c *probe.Case, t *probe.Traffic) {
-	for _, x := range t.Results() {
-		switch raw := x.Member(spec.FieldResultType); jsonx.KindOf(raw) {
-		case jsonx.String:
+// gated are methods that only a declared capability brings. Their params are
+// good, as far as they can be.
+var gated = []struct{ topic, method, params string }{
+	{"tools", spec.MethodToolsList, ""},
+	{"prompts", spec.MethodPromptsList, ""},
+	{"resources", spec.MethodResourcesList, ""},
+	{"completion", spec.MethodComplete, `{"ref":{"type":"ref/prompt","name":"` + noMethod + `"},"argument":{"name":"a","value":""}}`},
+}
+
+func ungatedMethod(c *probe.Case) {
+	if c.Facts().Capabilities == nil {
+		c.SkipFor("discover.implemented", "the server's capabilities are not known")
+		return
+	}
+	if _, ok := c.Works(c.Request(spec.MethodDiscover, "")); !ok {
+		return
+	}
+	for _, g := range gated {
+		m, _ := spec.MethodAt(g.method, c.Probe().Revision())
+		if c.Facts().Declares(m.Capability.Path) {
+			continue
+		}
+		x := c.Send(c.Request(g.method, g.params).Planting("a method of a capability that is not declared"))
+		switch {
+		case x.Is(spec.CodeMethodNotFound):
 			c.Pass(x)
-		case 0:
-			c.Fail(x, "the result of %s has no resultType", x.Method)
+		case x.OK():
+			c.SkipFor(g.topic+".capability-declared", "%s is served, though it is not declared", g.method)
 		default:
-			c.Fail(x, "the resultType of %s is no string", x.Method).In(x.Response, "/result/"+spec.FieldResultType)
+			c.Fail(x, "the server declares no %s, and answers %s by %s, not by error %d",
+				m.Capability.Path, g.method, x.Brief(), spec.CodeMethodNotFound)
 		}
 	}
-	c.Unseen("no result was seen")
+	c.Unseen("the server declares every capability that has methods")
+}
+
+// nameless are methods without the parameter they are about.
+var nameless = []struct{ method, lacks string }{
+	{spec.MethodToolsCall, "name"},
+	{spec.MethodResourcesRead, "uri"},
+	{spec.MethodPromptsGet, "name"},
+	{spec.MethodComplete, "ref"},
+}
+
+func invalidParams(c *probe.Case) {
+	if _, ok := c.Plain(); !ok {
+		return
+	}
+	for _, n := range nameless {
+		m, _ := spec.MethodAt(n.method, c.Probe().Revision())
+		if !c.Facts().Declares(m.Capability.Path) {
+			continue
+		}
+		x := c.Send(c.Request(n.method, "").Planting("params without " + n.lacks))
+		switch {
+		case x.Is(spec.CodeInvalidParams):
+			c.Pass(x)
+		case x.Is(spec.CodeHeaderMismatch) && c.HTTP() && m.NameFrom != "":
+			c.Pass(x) // there was nothing to mirror into the header that is looked for first
+		default:
+			c.Fail(x, "%s without %s was answered by %s, not by error %d", n.method, n.lacks, x.Brief(), spec.CodeInvalidParams)
+		}
+	}
+	c.Unseen("the server declares nothing whose methods need params")
+}
+
+// own is a connection of the case's own over stdio, where the next message may
+// end the process; nil is the shared one. ok is false when there is none.
+func own(c *probe.Case) (conn *probe.Conn, ok bool) {
+	if !c.Probe().Stdio() {
+		return nil, true
+	}
+	conn = c.Open()
+	return conn, conn != nil
+}
+
+// hear sends what over stdio may go without an answer, and listens for a while.
+// Over HTTP every message has its response.
+func hear(c *probe.Case, conn *probe.Conn, r *probe.Request) *probe.Stream {
+	s := c.Start(conn, r)
+	wait := c.Probe().Quiet()
+	if !c.Probe().Stdio() {
+		s.Answer()
+		return s
+	}
+	s.Until(wait, func(x *probe.Exchange) bool { return x.Response != nil })
+	return s
+}
+
+func parseError(c *probe.Case) {
+	good, ok := c.Plain()
+	if !ok {
+		return
+	}
+	conn, ok := own(c)
+	if !ok {
+		return
+	}
+	s := hear(c, conn, good.Text(`{"jsonrpc":"2.0","id":1,"method":"`+good.Method+`","params":{`).Planting("half a JSON text"))
+	after := c.SendOn(conn, good)
+	x := s.Now()
+	code, coded := x.Code()
+	switch {
+	case !after.OK():
+		c.Fail(x, "after a text that is not JSON, %s is answered by %s", good.Method, after.Brief()).And(after)
+	case x.OK():
+		c.Fail(x, "a text that is not JSON was answered by a result")
+	case x.Status() >= http.StatusInternalServerError:
+		c.Fail(x, "a text that is not JSON was answered by HTTP %d: a mistake of the sender is no failure of the server", x.Status())
+	case coded && code == spec.CodeHeaderMismatch && c.HTTP():
+		c.Pass(x) // the headers mirror a body that says nothing
+	case coded && code != spec.CodeParseError:
+		c.Fail(x, "a text that is not JSON was answered by error %d, not by %d", code, spec.CodeParseError)
+	case c.HTTP() && !coded && !x.Refused():
+		c.Fail(x, "a text that is not JSON was answered by %s", x.Brief())
+	default:
+		c.Pass(x)
+	}
+}
+
+// invalidRequest sends what is JSON and no request. One finding names all that
+// was taken.
+func invalidRequest(c *probe.Case) {
+	good, ok := c.Plain()
+	if !ok {
+		return
+	}
+	conn, ok := own(c)
+	if !ok {
+		return
+	}
+	params := `"params":` + string(wire.Read(good.Encode([]byte("1"))).Params)
+	bad := []struct {
+		what, text string
+		quiet      bool // it may be taken for something that needs no answer
+	}{
+		{`with jsonrpc "1.0"`, `{"jsonrpc":"1.0","id":"mcprove-1","method":"` + good.Method + `",` + params + `}`, false},
+		{"without jsonrpc", `{"id":"mcprove-2","method":"` + good.Method + `",` + params + `}`, false},
+		{"that is a string alone", `"` + good.Method + `"`, true},
+	}
+	var taken []string
+	var shown []*probe.Exchange
+	for _, b := range bad {
+		x := hear(c, conn, good.Text(b.text).Planting("a message "+b.what)).Now()
+		refused := x.Is(spec.CodeInvalidRequest) || c.HTTP() && x.Refused() ||
+			b.quiet && c.Probe().Stdio() && x.Response == nil
+		if refused {
+			c.Pass(x)
+			continue
+		}
+		taken = append(taken, fmt.Sprintf("one %s by %s", b.what, x.Brief()))
+		shown = append(shown, x)
+	}
+	if len(taken) > 0 {
+		c.Fail(shown[0], "messages that are no requests were answered: %s; not by error %d",
+			strings.Join(taken, ", "), spec.CodeInvalidRequest).And(shown[1:]...)
+	}
+}
+
+// internalError looks for failures that nobody asked for: a page of status 500
+// in answer to a good request says that one happened and was not reported.
+func internalError(c *probe.Case, t *probe.Traffic) {
+	for _, x := range t.Exchanges {
+		if x.Request == nil && t.Revision != x.Revision() || x.Planted() != "" || x.Sent == nil {
+			continue
+		}
+		code, coded := x.Code()
+		switch {
+		case coded && code == spec.CodeInternalError:
+			c.Pass(x)
+		case x.Status() == http.StatusInternalServerError && coded:
+			c.Fail(x, "%s failed inside the server: HTTP 500 with error %d, not %d", x.Method, code, spec.CodeInternalError)
+		case x.Status() == http.StatusInternalServerError:
+			c.Fail(x, "%s failed inside the server: HTTP 500 without a JSON-RPC error", x.Method)
+		}
+	}
+	c.Unseen("nothing that was asked failed inside the server: name a tool whose call fails so with --tool 'NAME={...}'")
 }

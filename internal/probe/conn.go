@@ -291,6 +291,7 @@ func (c *Conn) start(ctx context.Context, r *Request) *call {
 		k.x.ID = m.ID
 		k.key, k.keyed = m.Key()
 	}
+	k.given = m.Kind == wire.Notification || m.IsResponse() // nothing answers it
 	if token := r.MetaValue(spec.MetaProgressToken); token != nil {
 		k.token, k.tokened = wire.KeyOf(token)
 	}

@@ -26,7 +26,7 @@ func (p *Probe) once(ctx context.Context, r *Request) *Exchange {
 	for _, h := range r.headers() {
 		fmt.Fprintf(&key, "\n%s: %s", h.Name, h.Value)
 	}
-	fmt.Fprintf(&key, "\n%q %s", r.without, r.verb)
+	fmt.Fprintf(&key, "\n%q %s %s", r.without, r.verb, r.id)
 	p.mu.Lock()
 	s := p.onces[key.String()]
 	if s == nil {
