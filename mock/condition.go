@@ -33,6 +33,7 @@ const (
 	OfRevision   Subject = "revision"   // that the request claims or its session agreed on
 	OfAnswer     Subject = "answer"     // a pointer into the answer, before the faults
 	OfEarlier    Subject = "earlier"    // a pointer into a message that came before on the connection
+	OfSpelling   Subject = "spelling"   // an HTTP header whose name is spelled so, inside the process alone
 )
 
 // Relation is what must hold.
@@ -120,6 +121,8 @@ func (c *Condition) holds(s *Server, q *request) bool {
 			return c.Is == IsAbsent
 		}
 		return c.text(vs[0])
+	case OfSpelling:
+		return q.spelled(c.Name) == (c.Is == IsPresent)
 	case OfMeta:
 		return c.json(q.meta(c.Name))
 	case OfParam:

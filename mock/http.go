@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
 	"github.com/mcprove/mcprove/wire"
 )
 
@@ -69,6 +70,7 @@ func (h *httpCall) request(m *wire.Message) *request {
 	if q.header == nil {
 		q.header = http.Header{}
 	}
+	q.sent = transport.SentHeader(h.r.Context())
 	q.revision = spec.Latest
 	if !s.modern {
 		q.revision = s.newestLegacy
@@ -170,7 +172,7 @@ func (h *httpCall) isModern(q *request) bool {
 	switch {
 	case !s.legacy:
 		return true
-	case !s.modern, q.Method == spec.MethodInitialize:
+	case !s.modern, q.begins():
 		return false
 	case q.claimsModern(), q.missesModern() && h.r.Header.Get(spec.HeaderSessionID) == "":
 		return true

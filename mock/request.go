@@ -18,13 +18,14 @@ type request struct {
 	params     []jsonx.Member
 	metas      []jsonx.Member // of params._meta
 	revision   spec.Revision
-	peer       *peer       // of a legacy session or a stdio connection; nil elsewhere
-	header     http.Header // over HTTP
-	connection int         // its number
-	page       int         // of a list, from 1
-	faults     []*Fault    // those that may apply to this request
-	sealed     bool        // the result was finished when the script was read
-	interim    bool        // the result is finished, and not a complete one
+	peer       *peer              // of a legacy session or a stdio connection; nil elsewhere
+	header     http.Header        // over HTTP
+	sent       []wire.HeaderField // its names as they were spelled, inside the process
+	connection int                // its number
+	page       int                // of a list, from 1
+	faults     []*Fault           // those that may apply to this request
+	sealed     bool               // the result was finished when the script was read
+	interim    bool               // the result is finished, and not a complete one
 
 	// send puts a message on the request's own stream before the answer; a
 	// carrier that cannot does nothing.
@@ -92,11 +93,15 @@ func (q *request) emit(s *Server, method string, message []byte) {
 	}
 }
 
+// begins reports whether a request begins the handshake of the legacy era. One
+// that carries the modern _meta is a modern request for a method that is gone.
+func (q *request) begins() bool { return q.Method == spec.MethodInitialize && !q.claimsModern() }
+
 // checkModern holds a request to what every request of the modern era needs,
 // and finds out its revision. Without a header the transport is stdio.
 func (s *Server) checkModern(q *request) *Error {
 	q.revision = spec.Latest // for errors until the real one is known
-	if q.Method == spec.MethodInitialize {
+	if q.begins() {
 		if q.lenient(CheckEraInitialize) {
 			q.revision = spec.Rev20251125
 			return nil

@@ -35,6 +35,7 @@ const (
 	MustNot   = "MUST NOT"
 	Should    = "SHOULD"
 	ShouldNot = "SHOULD NOT"
+	May       = "MAY"
 )
 
 // Info is what a rule says of itself: the text of `mcprove rules`, `mcprove
@@ -57,11 +58,11 @@ type Info struct {
 
 // Severity is the hardest status that a finding of the rule may have: fail for
 // a MUST that the specification states by a keyword or its schema, warn for a
-// SHOULD and for what rests on less, info for what is only reported.
+// SHOULD and for what rests on less, info for a MAY and what is only reported.
 func (i Info) Severity() Status {
 	must := i.Level == Must || i.Level == MustNot
 	switch {
-	case i.ReportOnly:
+	case i.ReportOnly, i.Level == May:
 		return Note
 	case must && (i.Basis == Keyword || i.Basis == Schema || i.Basis == Premise):
 		return Fail

@@ -55,11 +55,21 @@ type inProcess struct {
 
 func (c *inProcess) exact() bool { return false }
 
+type sentKey struct{}
+
+// SentHeader returns the header of a request to a handler inside the process,
+// in the order and spelling of its sender: net/http respells the names before a
+// handler sees them. It is nil for a request that came over a socket.
+func SentHeader(ctx context.Context) []wire.HeaderField {
+	fs, _ := ctx.Value(sentKey{}).([]wire.HeaderField)
+	return fs
+}
+
 // close waits for the handler's calls, which nothing but their context ends.
 func (c *inProcess) close(ctx context.Context) error { return c.running.wait(ctx) }
 
 func (c *inProcess) start(_ context.Context, r *request) (pending, error) {
-	life, cancel := context.WithCancel(context.Background())
+	life, cancel := context.WithCancel(context.WithValue(context.Background(), sentKey{}, r.header))
 	hr := &http.Request{
 		Method: r.method, URL: r.url, RequestURI: r.url.RequestURI(), Host: r.url.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody, RemoteAddr: "127.0.0.1:0",
