@@ -119,7 +119,9 @@ func (f *Fault) change(q *request, r *reply) {
 	}
 	switch f.Op {
 	case OpSet:
-		r.text = set(r.text, f.Pointer, q.filled(f.Text))
+		if within(r.text, f.Pointer) {
+			r.text = set(r.text, f.Pointer, q.filled(f.Text))
+		}
 	case OpRemove:
 		r.text = remove(r.text, f.Pointer)
 	case OpReplace:
@@ -149,6 +151,16 @@ func (f *Fault) change(q *request, r *reply) {
 	case OpJoin:
 		r.text = append(slices.Clone(r.text), q.filled(f.Text)...)
 	}
+}
+
+// within reports whether a pointer into the result or the error leads into one
+// that is there: what is set in a result makes none of an error.
+func within(text []byte, pointer string) bool {
+	tokens, err := jsonx.Tokens(pointer)
+	if err != nil || len(tokens) < 2 || tokens[0] != "result" && tokens[0] != "error" {
+		return true
+	}
+	return get(text, tokens[0]) != nil
 }
 
 // note is the notification or request that a fault sends.

@@ -83,7 +83,7 @@ type Fault struct {
 
 // Set puts a JSON value at a pointer of the answer: "/id", "/result/tools/0",
 // "/error/code", or "/-" appended to an array for one more element. Objects on
-// the way are made.
+// the way are made, but not a result in an error, nor an error in a result.
 func (p Place) Set(pointer, value string) Fault {
 	return Fault{Place: p, Op: OpSet, Pointer: pointer, Text: value}
 }

@@ -264,3 +264,18 @@ func TestTheJudgeNoticesAFault(t *testing.T) {
 		}
 	})
 }
+
+// What is set in a result leaves errors as they are, and the other way round.
+func TestSetKeepsResultsAndErrorsApart(t *testing.T) {
+	for _, tc := range []struct{ method, pointer, has, lacks string }{
+		{"no/such", "/result/x", `"error"`, `"result"`},
+		{spec.MethodDiscover, "/error/code", `"result"`, `"error"`},
+		{spec.MethodDiscover, "/result/x", `"x":2`, `"error"`},
+		{"no/such", "/result", `"result":2`, `"x"`},
+	} {
+		got := post(withFault(mock.On(tc.method).Set(tc.pointer, "2")), modern(tc.method, ""), nil).Body.Bytes()
+		if !contains(got, tc.has) || contains(got, tc.lacks) {
+			t.Errorf("set %s in the answer to %s: %s", tc.pointer, tc.method, got)
+		}
+	}
+}
