@@ -115,7 +115,7 @@ func (c *lineConn) judge(q *request) *Error {
 	}
 	_, known := spec.MethodAt(q.Method, s.newestLegacy)
 	switch {
-	case !s.legacy, s.modern && q.Method != spec.MethodInitialize && (q.claimsModern() || (!known || q.missesModern()) && c.peer.agreed() == 0):
+	case !s.legacy, s.modern && !q.begins() && (q.claimsModern() || (!known || q.missesModern()) && c.peer.agreed() == 0):
 		return s.checkModern(q)
 	case q.Method == spec.MethodInitialize, q.Method == spec.MethodPing, c.peer.agreed() != 0, !known, q.lenient(CheckHandshake):
 		return nil
