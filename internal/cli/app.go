@@ -48,6 +48,7 @@ type app struct {
 	redactor *text.Redactor
 	secrets  []string // values that must appear nowhere
 	opened   bool     // the server answered
+	serving  bool     // the run serves until it is told to end: that is no interruption
 	judging  string   // verb that owes its reader a JSON object, whatever happens
 	exit     int      // decided by the verb when it returns no error
 }
@@ -109,7 +110,7 @@ func Run(ctx context.Context, env Env) (code int) {
 	root.SetArgs(env.Args)
 	err := root.ExecuteContext(ctx)
 	switch {
-	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) && !a.serving:
 		a.report(&Error{Exit: exitInterrupted, Code: "interrupted", Message: "interrupted"})
 		return exitInterrupted
 	case err == nil:
@@ -220,7 +221,7 @@ A target is a command after --, a URL, or demo: (a server inside mcprove).`,
 		return usage(cmd.CommandPath(), cmd.CommandPath()+" --help", "%v", err)
 	})
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(a.showCommand(), a.contractCommand(), a.checkCommand(), a.rulesCommand(), a.explainCommand(), a.demoCommand(), a.versionCommand())
+	root.AddCommand(a.showCommand(), a.contractCommand(), a.checkCommand(), a.rulesCommand(), a.explainCommand(), a.mockCommand(), a.demoCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcprove/mcprove/mock"
+	"github.com/mcprove/mcprove/session"
+	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
+)
+
+// output is what a run writes, read while it writes.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// served runs mcprove mock and returns the first line of stdout, and what ends
+// it and gives its exit code, stdout and stderr.
+func served(t *testing.T, stdin io.Reader, args ...string) (first string, end func() (int, *output, *output)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	stdout, stderr, code := &output{}, &output{}, -1
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		code = Run(ctx, Env{Args: append([]string{"mock"}, args...), Stdin: stdin, Stdout: stdout, Stderr: stderr, Now: time.Now})
+	}()
+	end = func() (int, *output, *output) {
+		cancel()
+		<-done
+		return code, stdout, stderr
+	}
+	t.Cleanup(func() { end() })
+	for range 10_000 {
+		if line, _, ok := strings.Cut(stdout.String(), "\n"); ok {
+			return line, end
+		}
+		time.Sleep(time.Millisecond)
+	}
+	c, _, errs := end()
+	t.Fatalf("no line on stdout; exit %d\n%s", c, errs)
+	return "", nil
+}
+
+// A server that is told to end answers its subscriptions, does not wait for ever
+// for calls, and has done what was asked.
+func TestMockEndsOnRequest(t *testing.T) {
+	url, end := served(t, nil, "-v", "--fault", "carrier.silence")
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	s, err := session.Open(ctx, &transport.HTTP{URL: url}, session.Options{Era: spec.Modern})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(ctx)
+	sub, err := s.Subscribe(ctx, []byte(`{"toolsListChanged":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hanging := make(chan error, 1)
+	go func() {
+		_, err := s.Call(ctx, spec.MethodToolsCall, []byte(`{"name":"no-such-tool"}`))
+		hanging <- err
+	}()
+	time.Sleep(50 * time.Millisecond)
+	begin := time.Now()
+	code, _, stderr := end()
+	if took := time.Since(begin); code != 0 || took > lastMoment {
+		t.Errorf("exit %d after %s", code, took)
+	}
+	if f, err := sub.Next(ctx); !errors.Is(err, io.EOF) {
+		t.Errorf("the subscription: %v, %v; want its answer", f, err)
+	}
+	if err := <-hanging; err == nil {
+		t.Error("a call that is never answered was answered")
+	}
+	for _, want := range []string{"<- POST /mcp", "subscriptions/listen", "-> HTTP 200 text/event-stream", "notifications/subscriptions/acknowledged"} {
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("-v does not show %q:\n%s", want, stderr)
+		}
+	}
+}
+
+// Over stdio being told to end is as if the input had ended, though nobody can
+// end a read of stdin.
+func TestMockStdioEndsOnRequest(t *testing.T) {
+	stdin, in := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(in, `{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`+"\n")
+	}()
+	defer in.Close()
+	first, end := served(t, stdin, "--stdio")
+	if !strings.Contains(first, "acknowledged") {
+		t.Fatalf("the first line is %s", first)
+	}
+	code, stdout, stderr := end()
+	if code != 0 || stderr.String() != "" {
+		t.Errorf("exit %d\n%s", code, stderr)
+	}
+	if got := stdout.String(); !strings.Contains(got, `"id":7,"result"`) {
+		t.Errorf("the subscription got %q; want its answer", got)
+	}
+}
+
+// Every fault that has a name changes a script, and those of carriers can be
+// moved.
+func TestNamedFaults(t *testing.T) {
+	names := faultNames()
+	if len(names) < 15 {
+		t.Errorf("there are only %v", names)
+	}
+	for _, name := range names {
+		var s mock.Script
+		apply, err := faultOf(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if apply(&s); len(s.Faults) == 0 && strings.HasPrefix(name, "carrier.") {
+			t.Errorf("%s changes nothing", name)
+		}
+		if faultsKnown()[name].title == "" {
+			t.Errorf("%s does not say what it is", name)
+		}
+	}
+	var s mock.Script
+	apply, err := faultOf("carrier.cut@resources/read")
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(&s)
+	if want := mock.On(spec.MethodResourcesRead).Half(); len(s.Faults) != 1 || s.Faults[0].Op != want.Op || s.Faults[0].Method != want.Method {
+		t.Errorf("moved: %+v", s.Faults)
+	}
+}
+
+func TestChosenRevisions(t *testing.T) {
+	for _, c := range []struct {
+		era   string
+		dates []string
+		want  []spec.Revision
+	}{
+		{"auto", nil, nil},
+		{"modern", nil, []spec.Revision{spec.Rev20260728}},
+		{"legacy", nil, []spec.Revision{spec.Rev20241105, spec.Rev20250326, spec.Rev20250618, spec.Rev20251125}},
+		{"auto", []string{"2026-07-28", "2025-03-26"}, []spec.Revision{spec.Rev20250326, spec.Rev20260728}},
+	} {
+		got, err := chosenRevisions(c.era, c.dates)
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s %v: %v, %v; want %v", c.era, c.dates, got, err, c.want)
+		}
+	}
+}
