@@ -112,10 +112,8 @@ func (s *Server) play(ctx context.Context, c *Call, a *Answer) (json.RawMessage,
 		c.inputs = inputs
 		return nil, errPrelude
 	}
-	for key, v := range inputs {
-		if action := word(v, "action"); action != "" && action != "accept" {
-			return s.refused(c, a, inputs, key, action), nil
-		}
+	if key, action := declined(inputs); key != "" {
+		return s.refused(c, a, inputs, key, action), nil
 	}
 	for i := range a.Steps {
 		if err := s.step(ctx, c, &a.Steps[i]); err != nil {
@@ -157,8 +155,21 @@ func (c *Call) askAll(ctx context.Context, asks []Ask) (map[string]json.RawMessa
 			return nil, err
 		}
 		maps.Copy(inputs, got)
+		if key, _ := declined(inputs); key != "" {
+			break
+		}
 	}
 	return inputs, nil
+}
+
+// declined returns the first elicitation that was not accepted, and how.
+func declined(inputs map[string]json.RawMessage) (key, action string) {
+	for _, key := range slices.Sorted(maps.Keys(inputs)) {
+		if action := word(inputs[key], "action"); action == "decline" || action == "cancel" {
+			return key, action
+		}
+	}
+	return "", ""
 }
 
 func (s *Server) refused(c *Call, a *Answer, inputs map[string]json.RawMessage, key, action string) json.RawMessage {
