@@ -90,6 +90,7 @@ var topics = [][]Rule{
 	jsonrpcMessageRules,
 	jsonrpcIDRules,
 	jsonrpcResultRules,
+	errorRules,
 	discoverRules,
 	versionRules,
 	eraRules,
