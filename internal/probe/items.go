@@ -12,11 +12,10 @@ import (
 // Items are the entries of the lists of a method that crossed, in the order in
 // which they were seen: each content once, however often it was listed.
 func (t *Traffic) Items(method string) []Item {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if items, ok := t.items[method]; ok {
-		return items
-	}
+	return Known(t, "items of "+method, func() []Item { return t.itemsOf(method) })
+}
+
+func (t *Traffic) itemsOf(method string) []Item {
 	i := slices.IndexFunc(families, func(f family) bool { return f.method == method })
 	if i < 0 {
 		return nil
@@ -40,11 +39,26 @@ func (t *Traffic) Items(method string) []Item {
 			})
 		}
 	}
-	if t.items == nil {
-		t.items = map[string][]Item{}
-	}
-	t.items[method] = out
 	return out
+}
+
+// Known is what several rules want to know of some traffic, found out once. The
+// name is that of one such thing. Find may ask for others.
+func Known[T any](t *Traffic, name string, find func() T) T {
+	t.mu.Lock()
+	v, ok := t.known[name].(T)
+	t.mu.Unlock()
+	if ok {
+		return v
+	}
+	v = find()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known == nil {
+		t.known = map[string]any{}
+	}
+	t.known[name] = v
+	return v
 }
 
 // ReadList reads a list anew, all of its pages up to a bound, on a connection

@@ -31,7 +31,7 @@ type Traffic struct {
 	Left map[int]time.Time
 
 	mu    sync.Mutex
-	items map[string][]Item // by method, once they were asked for
+	known map[string]any // what rules found out together, by name
 }
 
 // Stray is a frame without an exchange.
