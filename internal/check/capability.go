@@ -58,7 +58,7 @@ var capabilityRules = []Rule{
 			Why:   "the client gets an answer of a kind that it does not know, and must drop it",
 			Fix:   "fall back to a complete result, or refuse with an error that says what is missing",
 		},
-		In: modern, Watch: extensionFallback,
+		In: modern, Watch: extensionFallback, Stir: stirCalls,
 		Break: Break{
 			Faults: []mock.Fault{mock.On(spec.MethodToolsCall).OfResult().OnTurn(1).Set("/result", `{"resultType":"task","taskId":"t-1","status":"working","createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z","ttlMs":1000,"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"m","version":"1"}}}`)},
 			Also:   []string{"jsonrpc.result-type-known-values"},
@@ -191,7 +191,8 @@ func advertised(c *probe.Case) {
 		return
 	}
 	x := c.Send(c.Request(spec.MethodResourceTemplatesList, ""))
-	if x.OK() {
+	// A server that answers everything by some result has no such feature.
+	if jsonx.KindOf(x.Member("resourceTemplates")) == jsonx.Array {
 		c.Fail(x, "resources are not declared, and %s is answered by a result", x.Method).And(d)
 		return
 	}

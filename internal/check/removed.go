@@ -56,7 +56,7 @@ var removedRules = []Rule{
 			Why:   "clients of this revision do not know it, and wait for nothing",
 			Fix:   "leave it out: the client retries its request when the user is done",
 		},
-		In: modern, Watch: removedElicitationComplete,
+		In: modern, Watch: removedElicitationComplete, Stir: stirCalls,
 		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodToolsCall).OnTurn(1).Notify(spec.NotificationElicitationComplete, `{"elicitationId":"e-1"}`)}},
 	},
 	{
@@ -66,7 +66,7 @@ var removedRules = []Rule{
 			Why:   "nothing refers to it any more, and clients that check the shape strictly refuse the request",
 			Fix:   "leave elicitationId out of the request's params",
 		},
-		In: modern, Watch: removedElicitationID, Needs: "--tool",
+		In: modern, Watch: removedElicitationID, Stir: stirAsks, Needs: "--tool",
 		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodToolsCall).OfType(spec.ResultInputRequired).Replace(`"mode":"url"`, `"mode":"url","elicitationId":"e-1"`)}},
 	},
 }
@@ -80,7 +80,7 @@ func removedMethod(id, method, params string) Rule {
 			Why:   "a client that is answered believes in a feature that has no meaning without a session",
 			Fix:   "answer it with -32601 when the request names this revision",
 		},
-		In: modern,
+		In: modern, Under: []string{"jsonrpc.method-not-found-32601"},
 		Check: func(c *probe.Case) {
 			if _, ok := c.Plain(); !ok {
 				return
@@ -108,6 +108,10 @@ func removedInitialize(c *probe.Case) {
 	}
 	c.Pass(x)
 }
+
+// stirAsks and stirCalls make the calls in which something may be seen.
+func stirAsks(c *probe.Case)  { c.Asks() }
+func stirCalls(c *probe.Case) { c.Calls() }
 
 func removedServerPing(c *probe.Case, t *probe.Traffic) {
 	c.Pass(nil)
