@@ -3,7 +3,7 @@
 export GOWORK := off
 MODULES := .
 
-.PHONY: help build test lint race floors real bench fuzz clean
+.PHONY: help build test lint race floors real peers bench fuzz clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ floors: ## check which package may import which
 
 real: ## test against real servers (installs them into .real, cached)
 	go test -count=1 -timeout 20m -tags real -v -run Real ./internal/cli
+
+peers: ## run the official conformance suite against the mock (.ci/conformance installs it into .peers)
+	go test -count=1 -timeout 10m -tags peers -v -run Conformance ./internal/cli
 
 bench: ## benchmarks, each with its ratio to a floor of the same run
 	go test -run xxx -bench . -benchtime 1s ./surface ./contract ./internal/schemaset ./wire ./transport ./spec ./report ./mock
