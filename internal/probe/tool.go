@@ -5,6 +5,7 @@ package probe
 import (
 	"encoding/json"
 	"slices"
+	"sync"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/schemaset"
@@ -111,36 +112,45 @@ const AllCapabilities = `{"roots":{},"sampling":{"context":{},"tools":{}},"elici
 func (c *Case) CapableCalls() []*Exchange { return c.calls(AllCapabilities) }
 
 func (c *Case) calls(capabilities string) []*Exchange {
-	var out []*Exchange
-	for _, t := range c.probe.Callable() {
-		r := c.probe.CallRequest(t.Item, t.Arguments).Capabilities(capabilities)
-		if c.probe.o.Revision.Era() == spec.Legacy {
-			r = c.probe.CallRequest(t.Item, t.Arguments)
+	tools := c.probe.Callable()
+	requests := make([]*Request, len(tools))
+	for i, t := range tools {
+		requests[i] = c.probe.CallRequest(t.Item, t.Arguments)
+		if c.probe.o.Revision.Era() == spec.Modern {
+			requests[i] = requests[i].Capabilities(capabilities)
 		}
-		out = append(out, c.Once(r))
 	}
+	return c.onces(requests)
+}
+
+// onces is Once for several requests, over HTTP side by side.
+func (c *Case) onces(requests []*Request) []*Exchange {
+	out := make([]*Exchange, len(requests))
+	var wait sync.WaitGroup
+	for i, r := range requests {
+		if !c.HTTP() {
+			out[i] = c.Once(r)
+			continue
+		}
+		wait.Go(func() { out[i] = c.probe.once(c.ctx, r) })
+	}
+	wait.Wait()
 	return out
 }
 
 // Asks are the exchanges in which a server asks for input: calls, reads and
 // prompts, made by a client that has every capability.
 func (c *Case) Asks() []*Exchange {
-	var out []*Exchange
-	add := func(x *Exchange) {
-		if x.OK() && x.ResultType() == spec.ResultInputRequired {
-			out = append(out, x)
-		}
-	}
-	for _, x := range c.CapableCalls() {
-		add(x)
-	}
+	var requests []*Request
 	for _, i := range first(c.Facts().Prompts(), mostReads) {
-		add(c.Once(c.probe.PromptRequest(i).Capabilities(AllCapabilities)))
+		requests = append(requests, c.probe.PromptRequest(i).Capabilities(AllCapabilities))
 	}
 	for _, i := range first(c.Facts().Resources(), mostReads) {
-		add(c.Once(c.probe.ReadRequest(i.Name).Capabilities(AllCapabilities)))
+		requests = append(requests, c.probe.ReadRequest(i.Name).Capabilities(AllCapabilities))
 	}
-	return out
+	return slices.DeleteFunc(append(c.CapableCalls(), c.onces(requests)...), func(x *Exchange) bool {
+		return !x.OK() || x.ResultType() != spec.ResultInputRequired
+	})
 }
 
 // NoAsk is why there is nothing that asks for input.
@@ -173,18 +183,18 @@ func (p *Probe) PromptRequest(i Item) *Request {
 
 // Reads are one read of each of the first listed resources, made once for all.
 func (c *Case) Reads() []*Exchange {
-	var out []*Exchange
+	var requests []*Request
 	for _, i := range first(c.Facts().Resources(), mostReads) {
-		out = append(out, c.Once(c.probe.ReadRequest(i.Name)))
+		requests = append(requests, c.probe.ReadRequest(i.Name))
 	}
-	return out
+	return c.onces(requests)
 }
 
 // Gets are one get of each of the first listed prompts, made once for all.
 func (c *Case) Gets() []*Exchange {
-	var out []*Exchange
+	var requests []*Request
 	for _, i := range first(c.Facts().Prompts(), mostReads) {
-		out = append(out, c.Once(c.probe.PromptRequest(i)))
+		requests = append(requests, c.probe.PromptRequest(i))
 	}
-	return out
+	return c.onces(requests)
 }
