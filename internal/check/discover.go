@@ -105,7 +105,7 @@ var discoverRules = []Rule{
 			Why:   "a client of a later revision is answered in a language it did not ask for",
 			Fix:   "check the version before the method, for every method",
 		},
-		In: modern, Check: discoverBogus,
+		In: modern, Check: discoverBogus, Under: []string{"version.unsupported-32022"},
 		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodDiscover).Lenient(mock.CheckVersionUnsupported)}},
 	},
 	{

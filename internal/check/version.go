@@ -87,7 +87,7 @@ var versionRules = []Rule{
 			Why:   "a client that changes its version in the middle is served in a language it did not ask for",
 			Fix:   "check the version in one place, before the method is looked at",
 		},
-		In: modern, Check: versionAllMethods,
+		In: modern, Check: versionAllMethods, Under: []string{"version.unsupported-32022"},
 		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodPromptsList).Lenient(mock.CheckVersionUnsupported)}},
 	},
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mcprove/mcprove/internal/text"
 	"github.com/mcprove/mcprove/report"
 	"github.com/mcprove/mcprove/rule"
+	"github.com/mcprove/mcprove/wire"
 )
 
 // checkDetail is a finding of check in JSON.
@@ -93,19 +94,30 @@ func (c *checkRun) findingOf(j judged, o check.Outcome) rule.Finding {
 
 const maxAlso = 50
 
-// textEvidence is the evidence for formats that are read by people.
+// textEvidence is the evidence for formats that are read by people: what was
+// sent and what came, and the heads where the rule is about them.
 func textEvidence(r *check.Rule, d checkDetail) []rule.Evidence {
 	out := []rule.Evidence{{Label: "section", Text: r.Section, Form: rule.Plain}}
 	for _, e := range d.Evidence {
 		label := "sent"
-		if e.Dir == "to-client" {
+		if e.Dir == wire.ToClient.String() {
 			label = "got"
 		}
-		t := strings.TrimSpace(strings.Join([]string{e.HTTP, e.Text}, "  "))
-		if t == "" {
-			t = "(nothing)"
+		head := e.HTTP
+		if r.Transport != "http" {
+			head, _, _ = strings.Cut(head, ";")
 		}
-		out = append(out, rule.Evidence{Label: label, Text: t, Form: rule.Plain})
+		switch {
+		case e.Text == "" && head == "":
+			out = append(out, rule.Evidence{Label: label, Text: "(nothing)", Form: rule.Plain})
+			continue
+		case head != "":
+			out = append(out, rule.Evidence{Label: label, Text: head, Form: rule.Plain})
+			label = ""
+		}
+		if e.Text != "" {
+			out = append(out, rule.Evidence{Label: label, Text: e.Text, Form: rule.Plain})
+		}
 	}
 	out = append(out, rule.Evidence{Label: "fix", Text: r.Fix, Form: rule.Plain})
 	return append(out, rule.Evidence{Label: "see it again", Text: d.Repeat, Form: rule.Command})

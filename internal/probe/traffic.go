@@ -87,7 +87,8 @@ func (p *Probe) Traffic() *Traffic {
 // take takes in a connection, but for what was said on it in another revision.
 func (t *Traffic) take(c *Conn) {
 	for _, x := range c.exchanges() {
-		if x.Request == nil || x.Request.Revision == t.Revision {
+		other := x.Revision() != 0 && x.Revision() != t.Revision
+		if !other && (x.Request == nil || x.Request.Revision == t.Revision) {
 			t.Exchanges = append(t.Exchanges, x)
 		}
 	}
