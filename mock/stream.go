@@ -42,6 +42,7 @@ func (s *Server) close(st *stream) {
 	if _, open := s.streams[st]; open {
 		delete(s.streams, st)
 		close(st.closed)
+		s.endTogether(st)
 	}
 }
 
@@ -214,6 +215,7 @@ func (s *Server) relay(ctx context.Context, st *stream, send func([]byte)) {
 			continue
 		case <-left:
 		case <-s.ending:
+		case <-st.closed:
 		case <-ctx.Done():
 		}
 		return
