@@ -97,6 +97,8 @@ var topics = [][]Rule{
 	removedRules,
 	statelessRules,
 	capabilityRules,
+	subscriptionRules,
+	subscriptionStreamRules,
 }
 
 var all = sync.OnceValue(func() []*Rule {
