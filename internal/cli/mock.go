@@ -118,17 +118,19 @@ func (a *app) mockScript(f *mockFlags, args []string) (script mock.Script, name 
 	if err != nil {
 		return script, "", err
 	}
-	if revisions, err := chosenRevisions(f.era, f.revisions); err != nil {
-		return script, "", err
-	} else if revisions != nil {
-		script.Revisions = revisions
-	}
 	for _, id := range f.faults {
 		apply, err := faultOf(id)
 		if err != nil {
 			return script, "", usage("--fault", err.Try, "%s", err.Message)
 		}
 		apply(&script)
+	}
+	revisions, err := chosenRevisions(f.era, f.revisions)
+	if err != nil {
+		return script, "", err
+	}
+	if revisions != nil {
+		script.Revisions = revisions // the flags decide, whatever a fault wants
 	}
 	return script, name, nil
 }

@@ -6,7 +6,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -129,18 +132,19 @@ func TestMockStdioEndsOnRequest(t *testing.T) {
 // Every fault that has a name changes a script, and those of carriers can be
 // moved.
 func TestNamedFaults(t *testing.T) {
-	names := faultNames()
-	if len(names) < 15 {
-		t.Errorf("there are only %v", names)
+	for _, name := range []string{"carrier.cut", "version.unsupported-32022"} {
+		if !slices.Contains(faultNames(), name) {
+			t.Errorf("there is no fault %s", name)
+		}
 	}
-	for _, name := range names {
-		var s mock.Script
+	for _, name := range faultNames() {
+		s := mock.Specimen()
 		apply, err := faultOf(name)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if apply(&s); len(s.Faults) == 0 && strings.HasPrefix(name, "carrier.") {
+		if apply(&s); reflect.DeepEqual(s, mock.Specimen()) {
 			t.Errorf("%s changes nothing", name)
 		}
 		if faultsKnown()[name].title == "" {
@@ -153,6 +157,9 @@ func TestNamedFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	apply(&s)
+	if _, err := faultOf("version.unsupported-32022@tools/list"); err == nil || !strings.Contains(err.Message, "cannot be moved") {
+		t.Errorf("a rule's fault was moved: %v", err)
+	}
 	if want := mock.On(spec.MethodResourcesRead).Half(); len(s.Faults) != 1 || s.Faults[0].Op != want.Op || s.Faults[0].Method != want.Method {
 		t.Errorf("moved: %+v", s.Faults)
 	}
@@ -173,5 +180,55 @@ func TestChosenRevisions(t *testing.T) {
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s %v: %v, %v; want %v", c.era, c.dates, got, err, c.want)
 		}
+	}
+}
+
+// Every carrier fault can be seen by a client, at the call it stands at, and
+// leaves the rest of the server right.
+func TestCarrierFaults(t *testing.T) {
+	call := func(t *testing.T, script mock.Script) (seen string) {
+		srv := httptest.NewServer(mock.New(script))
+		defer srv.Close()
+		defer srv.CloseClientConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		s, err := session.Open(ctx, &transport.HTTP{URL: srv.URL}, session.Options{Era: spec.Modern, Timeouts: session.Timeouts{Request: 500 * time.Millisecond}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close(ctx)
+		list, err := s.Call(ctx, spec.MethodToolsList, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Call(ctx, spec.MethodToolsCall, []byte(`{"name":"get_book","arguments":{"book_id":"b-1"}}`))
+		if got != nil {
+			seen = string(got.Raw)
+		}
+		for range 60 { // what comes behind an answer comes in its own time
+			if len(s.Anomalies()) > 0 || err != nil {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		for _, a := range s.Anomalies() {
+			seen += fmt.Sprintf("\n%+v", a)
+		}
+		return fmt.Sprintf("%s\n%s\n%v", list.Raw, seen, err)
+	}
+	clean := call(t, mock.Library())
+	for _, c := range carrierFaults {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			script := mock.Library()
+			apply, err := faultOf("carrier." + c.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			apply(&script)
+			if got := call(t, script); got == clean {
+				t.Error("the client sees nothing of it")
+			}
+		})
 	}
 }

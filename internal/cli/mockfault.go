@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcprove/mcprove/internal/check"
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
@@ -25,9 +26,14 @@ type namedFault struct {
 }
 
 // faultsKnown are all faults by id: those of carriers, for people who test
-// clients. Those of rules join them here.
+// clients, and those of rules, each of which carries the fault that breaks it.
 func faultsKnown() map[string]namedFault {
 	out := map[string]namedFault{}
+	for _, r := range check.Rules() {
+		if len(r.Break.Faults) > 0 || r.Break.Change != nil {
+			out[r.ID] = namedFault{title: "broken: " + r.Title, apply: r.Break.Apply}
+		}
+	}
 	for _, c := range carrierFaults {
 		at := func(method string) []mock.Fault { return c.faults(mock.On(method)) }
 		out["carrier."+c.name] = namedFault{title: c.title, at: at, apply: func(s *mock.Script) { s.Faults = append(s.Faults, at(c.method)...) }}
@@ -129,7 +135,7 @@ func knownMethod(name string) bool {
 func (a *app) listFaults() error {
 	known := faultsKnown()
 	for _, id := range slices.Sorted(maps.Keys(known)) {
-		if _, err := fmt.Fprintf(a.stdout, "%-30s %s\n", id, known[id].title); err != nil {
+		if _, err := fmt.Fprintf(a.stdout, "%-44s %s\n", id, known[id].title); err != nil {
 			return err
 		}
 	}
