@@ -207,6 +207,9 @@ func (s *Server) task(q *request) (*task, *Error) {
 	s.mu.Lock()
 	k := s.tasks[id]
 	s.mu.Unlock()
+	if k == nil && q.lenient(CheckTaskUnknown) {
+		return s.endedTask(q, id), nil
+	}
 	if k == nil || k.modern != q.modern() || !k.modern && k.owner != q.peer || s.now().After(k.created.Add(k.ttl)) {
 		return nil, invalidParams("unknown task %q", clip(id))
 	}
@@ -222,4 +225,12 @@ func (s *Server) taskLife() time.Duration {
 		return s.script.Tasks.TTL
 	}
 	return taskTTL
+}
+
+// endedTask is a task that never was, as a lenient server takes it.
+func (s *Server) endedTask(q *request, id string) *task {
+	return &task{
+		server: s, id: id, modern: q.modern(), owner: q.peer, created: s.now(), updated: s.now(), ttl: s.taskLife(), cancel: func() {},
+		status: taskCompleted, result: textResult("Done.", false), changed: make(chan struct{}),
+	}
 }
