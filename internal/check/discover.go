@@ -174,8 +174,19 @@ func ownedElsewhere(v spec.Violation) bool {
 	return v.Disputed || v.Pointer == "/"+spec.FieldMeta || strings.HasPrefix(v.Pointer, "/"+spec.FieldMeta+"/")
 }
 
-func discoverSupported(c *probe.Case) {
+// claimed is the result of server/discover where it names versions; otherwise
+// the case is skipped.
+func claimed(c *probe.Case) (*probe.Exchange, bool) {
 	x, ok := discovered(c)
+	if ok && len(c.Facts().Supported) == 0 {
+		c.SkipFor("discover.result-shape", "the result of server/discover names no versions")
+		return nil, false
+	}
+	return x, ok
+}
+
+func discoverSupported(c *probe.Case) {
+	x, ok := claimed(c)
 	if !ok {
 		return
 	}
@@ -212,7 +223,7 @@ func supportedIn(x *probe.Exchange) []string {
 }
 
 func discoverListsAgree(c *probe.Case) {
-	d, ok := discovered(c)
+	d, ok := claimed(c)
 	if !ok {
 		return
 	}

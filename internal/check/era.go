@@ -96,7 +96,7 @@ func legacyInitialize(c *probe.Case) *probe.Request {
 
 // modernOnly skips the case where the server claims a handshake revision.
 func modernOnly(c *probe.Case) bool {
-	if _, ok := discovered(c); !ok {
+	if _, ok := claimed(c); !ok {
 		return false
 	}
 	if c.Facts().Legacy() {
@@ -108,7 +108,7 @@ func modernOnly(c *probe.Case) bool {
 
 // dual skips the case unless the server claims a handshake revision.
 func dual(c *probe.Case) bool {
-	if _, ok := discovered(c); !ok {
+	if _, ok := claimed(c); !ok {
 		return false
 	}
 	if !c.Facts().Legacy() {

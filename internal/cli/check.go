@@ -278,6 +278,7 @@ type checkRun struct {
 	missed []string
 	notes  []string
 	extra  []rule.Finding
+	dead   error // a server that died before it answered anything
 }
 
 // judge runs one target at every revision that is asked for or claimed.
@@ -307,7 +308,6 @@ func (c *checkRun) judge(ctx context.Context, t *target) error {
 	if len(asked) == 0 {
 		asked = built
 	}
-	named := len(c.plan.revisions) > 0 || so.Revision != 0
 	for _, r := range asked {
 		if !slices.Contains(built, r) {
 			c.missed = append(c.missed, fmt.Sprintf("revision %s is not built into check yet; built: %s", r, dates(built)))
@@ -318,7 +318,7 @@ func (c *checkRun) judge(ctx context.Context, t *target) error {
 			return err
 		}
 		if !result.Facts.Answers() {
-			ok, err := c.other(ctx, t, r, so, named)
+			ok, err := c.other(ctx, t, r, so)
 			if err != nil {
 				return err
 			}
@@ -363,7 +363,7 @@ func (c *checkRun) run(ctx context.Context, t *target, r spec.Revision, so sessi
 // other finds out what a server speaks that answers nothing of a revision. It
 // returns true when that is another revision, which is no fault, and an error
 // when the server cannot be talked to at all.
-func (c *checkRun) other(ctx context.Context, t *target, r spec.Revision, so session.Options, named bool) (bool, error) {
+func (c *checkRun) other(ctx context.Context, t *target, r spec.Revision, so session.Options) (bool, error) {
 	so.Era, so.Revision = spec.Legacy, 0
 	so.Timeouts.Start, so.Timeouts.Request = min(so.Timeouts.Start, otherTime), min(so.Timeouts.Request, otherTime)
 	s, err := session.Open(ctx, t.Target, so)
@@ -371,6 +371,8 @@ func (c *checkRun) other(ctx context.Context, t *target, r spec.Revision, so ses
 		switch transport.ReasonOf(err) {
 		case transport.Unreachable, transport.NotStarted, transport.AuthNeeded, transport.TLSFailed, transport.NotFound:
 			return false, err
+		case transport.Died:
+			c.dead = err
 		}
 		return false, ctx.Err()
 	}
@@ -379,7 +381,6 @@ func (c *checkRun) other(ctx context.Context, t *target, r spec.Revision, so ses
 	note := fmt.Sprintf("%s speaks %s and not %s; check judges %s", t.name, speaks, r, dates(built))
 	c.notes = append(c.notes, note)
 	c.missed = append(c.missed, note)
-	_ = named
 	return true, nil
 }
 

@@ -197,9 +197,17 @@ func (c *checkRun) report(run *report.Run, add func(rule.Finding) error, finish 
 			}
 		}
 	}
+	var dead *Error
+	if c.dead != nil {
+		dead = explain(c.dead, false)
+		run.Exit = dead.Exit
+	}
 	c.app.exit = run.Exit
 	if err := finish(); err != nil {
 		return err
+	}
+	if dead != nil {
+		c.app.report(dead)
 	}
 	if run.Exit == exitIncomplete {
 		c.app.report(&Error{

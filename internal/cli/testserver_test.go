@@ -165,6 +165,7 @@ func scriptOf(mode string, rest []string) (mock.Script, []mock.Fault, error) {
 		"cursor":      {tools.RepeatCursor()},
 		"endless":     {tools.EndlessCursors()},
 		"not-served":  {mock.On("prompts/list").Error(-32601, "Method not found")},
+		"no-versions": {mock.On("server/discover").Remove("/result/supportedVersions")},
 		"secret":      nil,
 	}
 	fs, ok := faults[mode]
