@@ -2,21 +2,51 @@
 
 package mock
 
-import "github.com/mcprove/mcprove/transport"
+import (
+	"context"
+	"slices"
+
+	"github.com/mcprove/mcprove/transport"
+)
+
+// IgnoreEOF keeps a connection over stdio open when its input has ended, once
+// the place was reached on it.
+func (p Place) IgnoreEOF() Fault { return Fault{Place: p, Op: OpIgnoreEOF} }
+
+// ignoresEOF reports whether the end of the input changes nothing.
+func (c *lineConn) ignoresEOF() bool {
+	return c.held || slices.ContainsFunc(c.server.script.Faults, func(f Fault) bool {
+		return f.Op == OpIgnoreEOF && f.Method == "" && len(f.Conditions) == 0
+	})
+}
+
+// toldKey is the key of the channel that is closed when the server of one
+// connection is told to end.
+type toldKey struct{}
+
+// linger waits for another end than that of the input.
+func (c *lineConn) linger(ctx context.Context) error {
+	told, _ := ctx.Value(toldKey{}).(chan struct{})
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-c.server.ending:
+	case <-told:
+	}
+	return nil
+}
 
 // CloseInput implements transport.InputCloser.
 func (c *pipesConn) CloseInput() error {
 	return c.Conn.(transport.InputCloser).CloseInput() // a pipe has it
 }
 
-// Terminate implements transport.Terminator. It is to the server as if its
-// input had ended, like a process that ends properly when it is told to.
+// Terminate implements transport.Terminator. The server ends properly, as it
+// does with its input.
 func (c *pipesConn) Terminate() {
-	switch {
-	case c.server.IgnoresTerm():
-	case c.server.has(OpIgnoreEOF):
-		c.cancel()
-	default:
-		_ = c.CloseInput() // whoever closed it before has the same wish
+	if c.server.IgnoresTerm() {
+		return
 	}
+	c.once.Do(func() { close(c.told) })
+	_ = c.CloseInput() // whoever closed it before has the same wish
 }

@@ -23,6 +23,7 @@ type lineConn struct {
 	talking sync.WaitGroup
 	fail    context.CancelCauseFunc
 	posted  chan []byte // HTTP+SSE: messages of the client
+	held    bool        // a fault that was reached keeps it open when the input ends
 
 	mu   sync.Mutex
 	w    io.Writer
@@ -64,6 +65,7 @@ func (c *lineConn) request(m *wire.Message) *request {
 	q.send = c.write
 	c.server.setPage(q)
 	q.faults = c.server.reached(q)
+	c.held = c.held || q.find(OpIgnoreEOF) != nil
 	return q
 }
 

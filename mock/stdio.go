@@ -38,9 +38,8 @@ func (s *Server) ServeStdio(ctx context.Context, r io.Reader, w io.Writer) error
 	})
 	c.chatter(ctx)
 	err := c.serve(ctx, r)
-	if err == nil && s.has(OpIgnoreEOF) {
-		<-ctx.Done()
-		err = context.Cause(ctx)
+	if err == nil && c.ignoresEOF() {
+		err = c.linger(ctx)
 	}
 	unread()
 	c.peer.leave()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync"
 	"syscall"
 
 	"github.com/mcprove/mcprove/transport"
@@ -56,8 +57,9 @@ func (t *pipes) Open(ctx context.Context, o transport.Options) (transport.Conn, 
 	if err != nil {
 		return nil, err
 	}
-	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	c := &pipesConn{Conn: inner, server: t.server, cancel: cancel, done: make(chan struct{})}
+	told := make(chan struct{})
+	life, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), toldKey{}, told))
+	c := &pipesConn{Conn: inner, server: t.server, told: told, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
 		// How it ended shows in what the client reads.
@@ -72,6 +74,8 @@ func (t *pipes) Open(ctx context.Context, o transport.Options) (transport.Conn, 
 type pipesConn struct {
 	transport.Conn
 	server *Server
+	told   chan struct{} // closed when the server is told to end
+	once   sync.Once
 	cancel context.CancelFunc
 	done   chan struct{}
 }
