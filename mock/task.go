@@ -56,8 +56,9 @@ type task struct {
 	stream   *request                   // legacy: a tasks/result that waits
 }
 
-// begin starts a call as a task. It runs until Shutdown at most.
-func (s *Server) begin(q *request, t *tool, c *Call, ttl time.Duration) *task {
+// begin starts a call as a task, and returns what it is then: working, however
+// soon it ends. It runs until Shutdown at most.
+func (s *Server) begin(q *request, t *tool, c *Call, ttl time.Duration) json.RawMessage {
 	ctx, cancel := context.WithCancel(s.life)
 	k := &task{
 		server: s, id: rand.Text(), modern: q.modern(), owner: q.peer, created: s.now(), ttl: ttl, cancel: cancel,
@@ -76,12 +77,13 @@ func (s *Server) begin(q *request, t *tool, c *Call, ttl time.Duration) *task {
 	}
 	s.tasks[k.id] = k
 	s.mu.Unlock()
+	begun := k.shown(false)
 	s.background.Go(func() {
 		defer cancel()
 		result, err := t.play(ctx, c)
 		k.finish(c, line(result), err)
 	})
-	return k
+	return begun
 }
 
 // finish makes the end of a task known. An error of the tool is a result; in
@@ -220,6 +222,7 @@ func (s *Server) task(q *request) (*task, *Error) {
 // script says that such are there.
 func (s *Server) declaresTasks() bool { return s.hasTasks }
 
+// taskLife is how long tasks are kept.
 func (s *Server) taskLife() time.Duration {
 	if s.script.Tasks.TTL > 0 {
 		return s.script.Tasks.TTL

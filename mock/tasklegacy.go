@@ -8,18 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/spec"
 )
-
-// legacyCreated is the answer to a call that became a task
-// (2025-11-25/basic/utilities/tasks#creating-tasks).
-func (k *task) legacyHandle() json.RawMessage {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return object(member{"task", k.shown(false)})
-}
 
 // askLegacy asks on the stream of a tasks/result, once there is one.
 func (k *task) askLegacy(ctx context.Context, asks []Ask) (map[string]json.RawMessage, error) {
@@ -146,7 +139,12 @@ func (s *Server) callAsTask(ctx context.Context, q *request, t *tool, c *Call) (
 	case jsonx.KindOf(asked) != jsonx.Object:
 		return nil, invalidParams("task must be an object")
 	}
-	return s.begin(q, t, c, s.taskLife()).legacyHandle(), nil
+	ttl := s.taskLife()
+	if wish := float(get(asked, "ttl")); wish != nil && *wish >= 0 && *wish < float64(ttl.Milliseconds()) {
+		ttl = time.Duration(*wish) * time.Millisecond
+	}
+	// 2025-11-25/basic/utilities/tasks#creating-tasks
+	return object(member{"task", s.begin(q, t, c, ttl)}), nil
 }
 
 func (s *Server) callAsModernTask(ctx context.Context, q *request, t *tool, c *Call) (json.RawMessage, *Error) {
@@ -166,5 +164,5 @@ func (s *Server) callAsModernTask(ctx context.Context, q *request, t *tool, c *C
 		}
 	}
 	q.interim = true
-	return s.begin(q, t, c, s.taskLife()).handle(), nil
+	return with(s.begin(q, t, c, s.taskLife()), member{spec.FieldResultType, quote(spec.ResultTask)}), nil
 }

@@ -40,13 +40,6 @@ func needsTasks() *Error {
 	}
 }
 
-// handle is the answer to a call that became a task.
-func (k *task) handle() json.RawMessage {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return with(k.shown(false), member{spec.FieldResultType, quote(spec.ResultTask)})
-}
-
 func (s *Server) modernTask(q *request) (*task, *Error) {
 	if !q.takesTasks() && !q.lenient(CheckTaskUndeclared) {
 		return nil, needsTasks()
