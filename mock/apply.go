@@ -93,7 +93,7 @@ func (f *Fault) apply(s *Server, q *request, r *reply) {
 	case OpHeader:
 		r.header = append(r.header, f.Header...)
 	case OpBody:
-		r.status, r.body, r.header = f.Code, []byte(f.Text), append(r.header, f.Header...)
+		r.status, r.body, r.header = f.Code, q.filled(f.Text), append(r.header, f.Header...)
 		if r.body == nil {
 			r.body = []byte{}
 		}

@@ -54,6 +54,8 @@ const (
 	OpEvent  Op = "event"  // Text: what an event looks like, around {{data}}
 	OpLinger Op = "linger" // Delay: keep the stream open after the answer
 
+	OpStray Op = "stray" // the answer to a client that closed the stream goes to its other subscriptions
+
 	OpBanner     Op = "banner"      // Text: on stdout before anything is read
 	OpFarewell   Op = "farewell"    // Text: on stdout after the end of the input
 	OpChatter    Op = "chatter"     // Text, Delay: on stdout again and again

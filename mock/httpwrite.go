@@ -88,6 +88,7 @@ func eventOf(id string, message []byte) []byte {
 // write writes a reply, and does what its faults ask of the connection.
 func (h *httpCall) write(ctx context.Context, q *request, r *reply) {
 	if !h.wait(ctx, r) || ctx.Err() != nil && !q.lenient(CheckCancelAnswer) {
+		h.server.left(q, r)
 		h.startStream() // one that ends without the answer of a cancelled request
 		return
 	}

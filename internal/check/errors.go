@@ -83,7 +83,7 @@ var errorRules = []Rule{
 			Why:   "clients answer them by reading the list of tools anew, or by changing the version, and end in a loop",
 			Fix:   "send -32020 for headers that differ from the body, -32021 for a client capability that is missing, -32022 for a version you do not serve, and none of them for anything else",
 		},
-		In: modern, Watch: reservedMeaning, Stir: refuseUnderID,
+		In: modern, Watch: reservedMeaning, Stir: refuseUnderID, Under: []string{"http-header.name-not-needed-elsewhere"},
 		Break: Break{Faults: []mock.Fault{mock.On(noMethodNamed).Error(spec.CodeHeaderMismatch, "Header mismatch")}},
 	},
 	{
@@ -233,7 +233,7 @@ func mirrored(x *probe.Exchange) bool {
 	}
 	once := func(name, want string) bool {
 		vs := x.SentHead.Values(name)
-		return want != "" && len(vs) == 1 && vs[0] == want
+		return want != "" && !spec.HeaderValueUnsafe(want) && len(vs) == 1 && vs[0] == want
 	}
 	if !once(spec.HeaderProtocolVersion, probe.Text(x.Meta(spec.MetaProtocolVersion))) || !once(spec.HeaderMethod, sent.Method) {
 		return false

@@ -23,7 +23,7 @@ var jsonrpcIDRules = []Rule{
 			Why:   "the client that asked never gets its answer, and another may take it for its own",
 			Fix:   "keep the id as it came, a string as a string and a number digit by digit, and send it back",
 		},
-		In: every, Watch: resultIDMatch, Stir: discoverUnderIDs,
+		In: every, Watch: resultIDMatch, Stir: discoverUnderIDs, Under: []string{ruleNoFurther},
 		Break: Break{Faults: []mock.Fault{unusualResult.Set("/id", `"other"`)}},
 	},
 	{

@@ -95,6 +95,7 @@ var jsonrpcMessageRules = []Rule{
 			Fix:   "send nothing for a message without id, whatever its method is",
 		},
 		In: every, Watch: notificationNoResponse, Stir: notifyUnknown, Apart: true,
+		Under: []string{ruleAccepted, ruleNotifRefused},
 		Break: Break{Faults: []mock.Fault{
 			mock.On(noNotification).Answer(`{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"Method not found"}}`),
 		}},
@@ -107,7 +108,7 @@ var jsonrpcMessageRules = []Rule{
 			Fix:   "refuse an array with code -32600, and send every message by itself",
 		},
 		In: since2506, Watch: noBatch, Stir: sendBatch, Apart: true,
-		Break: Break{Faults: []mock.Fault{mock.Lenient(mock.CheckBatch)}, Also: []string{"transport-http.json-single-object"}},
+		Break: Break{Faults: []mock.Fault{mock.Lenient(mock.CheckBatch)}},
 	},
 }
 

@@ -86,6 +86,17 @@ func (r *Rule) On(k transport.Kind) bool {
 // topics are the rules of each file.
 var topics = [][]Rule{
 	premiseRules,
+	headerRules,
+	headerNameRules,
+	headerValueRules,
+	httpOriginRules,
+	httpNotificationRules,
+	httpStatusRules,
+	httpStreamRules,
+	httpEarlierRules,
+	httpCloseRules,
+	paramHeaderRules,
+	paramCallRules,
 	jsonrpcRules,
 	jsonrpcMessageRules,
 	jsonrpcIDRules,

@@ -4,6 +4,7 @@ package check_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -30,6 +31,13 @@ var carriers = []struct {
 	{transport.Stdio, func(s *mock.Server) transport.Target { return s.Stdio("mock") }},
 }
 
+// namedTools are those that a user of the specimen, or of a base, may name for
+// the rules that send a call with a wrong header.
+var namedTools = map[string]json.RawMessage{
+	"route_notice": json.RawMessage(`{"region":"north","copies":2,"urgent":true}`),
+	"mirror_text":  json.RawMessage(`{"text":"plain"}`),
+}
+
 // judge runs every rule over a script.
 func judge(t *testing.T, script mock.Script, kind transport.Kind) map[string]check.Outcome {
 	t.Helper()
@@ -50,6 +58,9 @@ func judgeBy(t *testing.T, script mock.Script, kind transport.Kind, o check.Opti
 	}
 	if o.Quiet == 0 {
 		o.Quiet = 30 * time.Millisecond
+	}
+	if o.Tools == nil {
+		o.Tools = namedTools
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

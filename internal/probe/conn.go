@@ -139,8 +139,8 @@ func (c *Conn) lose(err error) {
 	}
 	now := time.Now()
 	for _, k := range c.calls {
-		if !k.x.Closed {
-			k.x.Closed, k.x.Ended = true, now
+		if !k.x.Closed { // by us, with the connection
+			k.x.Closed, k.x.ClosedErr, k.x.Ended = true, &transport.Error{Reason: transport.Closed}, now
 		}
 	}
 	close(c.changed)
