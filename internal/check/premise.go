@@ -21,6 +21,40 @@ var premiseRules = []Rule{
 		In: modern, Check: answers,
 		Break: Break{Faults: []mock.Fault{mock.On("").Error(spec.CodeInternalError, "no")}},
 	},
+	{
+		Info: rule.Info{
+			ID: probe.RuleStaysUp, Level: rule.Must, Basis: rule.Premise, Section: "2026-07-28/basic#statelessness",
+			Title: "the server stays up whatever it is sent",
+			Why:   "one request ends the server for everybody who uses it",
+			Fix:   "answer what you cannot serve by an error; look at what the server wrote before it ended",
+		},
+		In: modern, Watch: staysUp,
+		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodToolsCall).OnTurn(2).Die()}},
+	},
+}
+
+// staysUp fails a server that ended: over HTTP for everybody, over stdio the
+// process that a good request was sent to. What ends a process on purpose, such
+// as a line that is no message, has rules of its own.
+func staysUp(c *probe.Case, t *probe.Traffic) {
+	if x := t.Down; x != nil {
+		what := "a well-formed " + x.Method
+		if x.Planted() != "" {
+			what = x.Method + " with " + x.Planted()
+		}
+		c.Fail(x, "the server ended while it had %s to answer, and answers nobody any more", what)
+		return
+	}
+	c.Pass(nil)
+	if !t.Stdio() {
+		return
+	}
+	for _, x := range t.Exchanges {
+		if x.Planted() == "" && x.Died() && !x.Cancelled {
+			c.Fail(x, "the process ended while it had a well-formed %s to answer", x.Method)
+			return
+		}
+	}
 }
 
 // answers fails a server that no well-formed request gets an answer from. What

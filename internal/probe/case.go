@@ -75,17 +75,26 @@ func (p *Probe) Judge(ctx context.Context, info rule.Info, check func(*Case)) Ve
 		p.serial.Lock()
 		defer p.serial.Unlock()
 	}
-	check(c)
-	c.close()
-	return c.result()
+	return c.run(check)
 }
 
 // JudgeApart is Judge for a check that never uses the shared connection, so
 // that over stdio it need not wait for others.
 func (p *Probe) JudgeApart(ctx context.Context, info rule.Info, check func(*Case)) Verdict {
 	c := &Case{ctx: ctx, probe: p, info: info}
+	return c.run(check)
+}
+
+// run judges, and ends what the case opened. A check that panics is a fault of
+// ours, which must not cost the user the verdicts of all others.
+func (c *Case) run(check func(*Case)) (v Verdict) {
+	defer func() {
+		c.close()
+		if r := recover(); r != nil {
+			v = Verdict{Status: rule.Error, Reason: fmt.Sprintf("the check failed by itself, which is a fault of mcprove: %v", r)}
+		}
+	}()
 	check(c)
-	c.close()
 	return c.result()
 }
 
@@ -93,6 +102,7 @@ func (p *Probe) JudgeApart(ctx context.Context, info rule.Info, check func(*Case
 func Observe(info rule.Info, t *Traffic, watch func(*Case, *Traffic)) Verdict {
 	c := &Case{ctx: context.Background(), info: info}
 	watch(c, t)
+	c.undone(t.Down)
 	return c.result()
 }
 
@@ -105,6 +115,9 @@ func (c *Case) close() {
 }
 
 func (c *Case) result() Verdict {
+	if c.probe != nil {
+		c.undone(c.probe.Down())
+	}
 	v := &c.verdict
 	for _, b := range v.Blames {
 		v.Status = max(v.Status, b.Status)

@@ -37,6 +37,7 @@ type Conn struct {
 	lost    error
 	isLost  bool
 	lines   []*wire.Frame // stdio: everything that came, in order
+	matched bool          // stdio: a response came under the id of its request
 	left    time.Time     // stdio: when its input was closed or it was told to end
 	changed chan struct{} // closed and replaced when anything came
 }
@@ -51,6 +52,7 @@ type call struct {
 	token   wire.IDKey // of progress
 	tokened bool
 	given   bool // nobody waits for it any more
+	guessed bool // stdio: its response has an id that was never asked for
 }
 
 func (c *call) open() bool { return c.x.Response == nil && !c.given && !c.x.Closed }
@@ -209,13 +211,31 @@ func (c *Conn) add(k *call, f *wire.Frame) {
 	k.x.Extra = append(k.x.Extra, f)
 }
 
-// line finds the exchange of a line of stdio.
+// line finds the exchange of a line of stdio. A response under an id that was
+// never asked for is taken for that of the one request which waits, until a
+// better one comes: it may as well answer a notification.
 func (c *Conn) line(f *wire.Frame) {
-	if k := c.owner(f.Message()); k != nil {
-		c.add(k, f)
+	m := f.Message()
+	k := c.owner(m)
+	if k == nil {
+		c.stray = append(c.stray, f)
 		return
 	}
-	c.stray = append(c.stray, f)
+	if key, ok := m.Key(); ok && m.IsResponse() {
+		exact := k.keyed && k.key == key
+		switch {
+		case exact && k.guessed:
+			wrong := k.x.Response
+			k.x.Frames = slices.DeleteFunc(k.x.Frames, func(o *wire.Frame) bool { return o == wrong })
+			c.stray = append(c.stray, wrong)
+			k.x.Response = nil
+			k.guessed = false
+		case !exact && k.x.Response == nil:
+			k.guessed = true
+		}
+		c.matched = c.matched || exact
+	}
+	c.add(k, f)
 }
 
 func (c *Conn) owner(m *wire.Message) *call {
@@ -410,7 +430,32 @@ func (c *Conn) finish(ctx context.Context, k *call) *Exchange {
 		return x
 	}
 	c.probe.wasQuick(x)
+	c.mu.Lock()
+	doubtful := k.guessed && c.matched // a server that never repeats an id would cost a wait each time
+	c.mu.Unlock()
+	if doubtful {
+		guess := x.Response
+		x = c.await(ctx, k, c.probe.o.Quiet, func(x *Exchange) bool { return x.Response != guess })
+	}
 	return x
+}
+
+// unsent reports whether a request never left, because the process had ended
+// already. It is taken out of the exchanges, and the connection is lost.
+func (c *Conn) unsent(k *call) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn.Kind() != transport.Stdio || k.onChan || k.x.Err == nil {
+		return false
+	}
+	switch transport.ReasonOf(k.x.Err) {
+	case transport.Closed, transport.Broken, transport.Died:
+	default:
+		return false
+	}
+	c.calls = slices.DeleteFunc(c.calls, func(o *call) bool { return o == k })
+	c.lose(k.x.Err)
+	return true
 }
 
 // cancel closes the stream of an exchange.
@@ -460,6 +505,9 @@ func (s *Stream) Answer() *Exchange { return s.conn.finish(s.ctx, s.call) }
 // Close ends the exchange as a client of its transport does: over HTTP by
 // closing the stream, over stdio by notifications/cancelled.
 func (s *Stream) Close() {
+	if s.conn.conn == nil {
+		return // it was never sent
+	}
 	s.conn.give(s.call)
 	if s.conn.conn.Kind() != transport.Stdio {
 		s.conn.cancel(s.call)

@@ -71,6 +71,8 @@ type Probe struct {
 	made     map[string]func() any
 	callable *[]Tool
 	reopens  int
+
+	down down
 }
 
 // Open connects to a target and takes in what it says of itself; see
@@ -225,17 +227,31 @@ func (p *Probe) main(ctx context.Context) (*Conn, error) {
 
 // send makes one exchange on a connection, the shared one where it is nil.
 func (p *Probe) send(ctx context.Context, c *Conn, r *Request) *Exchange {
+	shared := c == nil
 	k, c, x := p.begin(ctx, c, r)
 	if x != nil {
 		return x
 	}
-	return c.finish(ctx, k)
+	if shared && c.unsent(k) { // the process before it ended just now
+		if k, c, x = p.begin(ctx, nil, r); x != nil {
+			return x
+		}
+	}
+	x = c.finish(ctx, k)
+	if x.Died() && !p.Stdio() {
+		p.fell(ctx, x)
+	}
+	return x
 }
 
 func (p *Probe) begin(ctx context.Context, c *Conn, r *Request) (*call, *Conn, *Exchange) {
 	unsent := &Exchange{Request: r, Method: r.Method, Closed: true, Start: time.Now()}
 	if r.Planted != "" && !p.o.Mine {
 		unsent.Err = errNotMine
+		return nil, nil, unsent
+	}
+	if p.Down() != nil {
+		unsent.Err = errDown
 		return nil, nil, unsent
 	}
 	if c == nil {

@@ -19,6 +19,8 @@ type Traffic struct {
 	Transport transport.Kind
 	Revision  spec.Revision
 	Facts     *Facts
+	// Down is the exchange in which the server ended, nil where it did not.
+	Down *Exchange
 	// Exchanges are in the order of their start.
 	Exchanges []*Exchange
 	// Stray are frames that belong to no exchange: noise on stdout, answers to
@@ -81,6 +83,7 @@ func (p *Probe) Traffic() *Traffic {
 		t.take(c)
 	}
 	t.sort()
+	t.Down = p.Down()
 	return t
 }
 
