@@ -3,6 +3,8 @@
 package check
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -77,6 +79,7 @@ var capabilityRules = []Rule{
 			Base: func(s *mock.Script) {
 				s.Resources, s.Templates = nil, nil
 				s.Capabilities = []byte(`{"tools":{"listChanged":true},"prompts":{"listChanged":true},"completions":{},"logging":{}}`)
+				s.Tools = slices.DeleteFunc(s.Tools, embeds)
 			},
 			Faults: []mock.Fault{mock.On(spec.MethodResourceTemplatesList).Lenient(mock.CheckCapabilityUndeclared)},
 		},
@@ -232,3 +235,7 @@ func unknownCapability(c *probe.Case) {
 	}
 	c.Pass(x)
 }
+
+// embeds reports whether a tool gives a resource, which it should not where
+// none are declared.
+func embeds(t mock.Tool) bool { return bytes.Contains(t.Result, []byte(`"type":"resource"`)) }

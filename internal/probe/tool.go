@@ -120,11 +120,11 @@ func (c *Case) calls(capabilities string) []*Exchange {
 			requests[i] = requests[i].Capabilities(capabilities)
 		}
 	}
-	return c.onces(requests)
+	return c.Onces(requests)
 }
 
-// onces is Once for several requests, over HTTP side by side.
-func (c *Case) onces(requests []*Request) []*Exchange {
+// Onces is Once for several requests, over HTTP side by side.
+func (c *Case) Onces(requests []*Request) []*Exchange {
 	out := make([]*Exchange, len(requests))
 	var wait sync.WaitGroup
 	for i, r := range requests {
@@ -148,7 +148,7 @@ func (c *Case) Asks() []*Exchange {
 	for _, i := range first(c.Facts().Resources(), mostReads) {
 		requests = append(requests, c.probe.ReadRequest(i.Name).Capabilities(AllCapabilities))
 	}
-	return slices.DeleteFunc(append(c.CapableCalls(), c.onces(requests)...), func(x *Exchange) bool {
+	return slices.DeleteFunc(append(c.CapableCalls(), c.Onces(requests)...), func(x *Exchange) bool {
 		return !x.OK() || x.ResultType() != spec.ResultInputRequired
 	})
 }
@@ -187,7 +187,7 @@ func (c *Case) Reads() []*Exchange {
 	for _, i := range first(c.Facts().Resources(), mostReads) {
 		requests = append(requests, c.probe.ReadRequest(i.Name))
 	}
-	return c.onces(requests)
+	return c.Onces(requests)
 }
 
 // Gets are one get of each of the first listed prompts, made once for all.
@@ -196,5 +196,5 @@ func (c *Case) Gets() []*Exchange {
 	for _, i := range first(c.Facts().Prompts(), mostReads) {
 		requests = append(requests, c.probe.PromptRequest(i))
 	}
-	return c.onces(requests)
+	return c.Onces(requests)
 }
