@@ -113,8 +113,9 @@ func read(text string) (mock.Script, error) {
 	return mock.ReadScript("s.yaml", []byte(text), beside(guide))
 }
 
-func TestScriptsThatAreWrong(t *testing.T) {
-	for _, c := range []struct{ text, want, try string }{
+// wrongScripts are scripts, with what is said of them.
+func wrongScripts() []struct{ text, want, try string } {
+	return []struct{ text, want, try string }{
 		{"toolz: []", "s.yaml:1:1: unknown key \"toolz\" in the script", "did you mean tools?"},
 		{"tools:\n  - name: a\n    descripton: b", "s.yaml:3:5: unknown key \"descripton\" in a tool", "did you mean description?"},
 		{"tools:\n  - name: a\n    name: b", "s.yaml:3:5: key \"name\" stands twice", ""},
@@ -173,7 +174,11 @@ func TestScriptsThatAreWrong(t *testing.T) {
 		{"tools: [", "s.yaml:2:1:", ""},
 		{"meta: &a {a: [" + strings.Repeat("[", 300) + strings.Repeat("]", 300) + "]}", "s.yaml:1:", ""},
 		{bomb(), "stands for more than", ""},
-	} {
+	}
+}
+
+func TestScriptsThatAreWrong(t *testing.T) {
+	for _, c := range wrongScripts() {
 		_, err := read(c.text)
 		var fe *rule.FileError
 		if !errors.As(err, &fe) {
@@ -270,15 +275,13 @@ func TestGuideNamesEveryKey(t *testing.T) {
 }
 
 func FuzzReadScript(f *testing.F) {
-	for _, path := range []string{filepath.Join(guide, "weather.yaml"), "conformance.yaml"} {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(data))
+	for _, c := range wrongScripts() {
+		f.Add(c.text)
 	}
 	f.Add("faults: [carrier.wrong-id, {do: set, pointer: /a, value: [1, *a]}]")
-	f.Add("tools: [{name: a, answer: {content: [{image: {file: sun.png}}]}}]")
+	f.Add("tools: [{name: a, answer: {content: [x, {image: {base64: eA==}, mimeType: image/png}], structured: {a: 1.0}}}]")
+	f.Add("tools: [{name: a, task: optional, answers: [{match: {a: 1}, ask: [{key: k, roots: {}}], steps: [{wait: 1ms, log: {data: x}}], text: a}, b], cycle: true}]")
+	f.Add("resources: [{uri: 'a:b', answer: {blob: {text: x}}}]\ntemplates: [{uriTemplate: 'a:{b}', complete: {b: [c]}, answer: '{{b}}'}]\nprompts: [{name: a, arguments: [{name: b, required: true}], answer: '{{b}}'}]")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := mock.ReadScript("s.yaml", []byte(text), mock.ReadOptions{})
 		if err != nil {
