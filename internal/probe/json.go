@@ -4,22 +4,36 @@ package probe
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 )
 
 // Lookup returns what an RFC 6901 pointer reaches in a JSON text, nil when it
-// leads nowhere or the text cannot be read.
+// leads nowhere. It reads a text with bad UTF-8 or repeated names as well: what
+// is wrong with the text is the matter of the rule that says so.
 func Lookup(text json.RawMessage, pointer string) json.RawMessage {
-	if len(text) == 0 {
-		return nil
-	}
-	v, err := jsonx.Lookup(text, pointer)
+	ts, err := jsonx.Tokens(pointer)
 	if err != nil {
 		return nil
 	}
-	return json.RawMessage(v)
+	for _, t := range ts {
+		switch jsonx.KindOf(text) {
+		case jsonx.Object:
+			text = value(text, t)
+		case jsonx.Array:
+			i, err := strconv.Atoi(t)
+			es := Elements(text)
+			if err != nil || strconv.Itoa(i) != t || i < 0 || i >= len(es) {
+				return nil
+			}
+			text = es[i]
+		default:
+			return nil
+		}
+	}
+	return text
 }
 
 // value is a member of an object, the last one where the name stands twice.
