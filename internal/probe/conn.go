@@ -86,6 +86,18 @@ func (c *Conn) Close(ctx context.Context) {
 	c.pump.Wait()
 }
 
+// disown takes note that streams which have not ended are about to be closed by
+// us: their server was given no time to.
+func (c *Conn) disown() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.calls {
+		if !k.x.Closed {
+			k.x.Cancelled = true
+		}
+	}
+}
+
 // closePatience bounds the end of a connection, that of a process included.
 const closePatience = 4 * time.Second
 
