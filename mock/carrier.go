@@ -65,8 +65,8 @@ func (p Place) JSON() Fault { return Fault{Place: p, Op: OpJSON} }
 func (p Place) SSE() Fault { return Fault{Place: p, Op: OpSSE} }
 
 // Event sends the events of the stream in another form: a text in which
-// {{data}} is the message, such as "id: 7\r\ndata: {{data}}\r\n\r\n". It does
-// not make the answer a stream.
+// {{data}} is the message, such as "id: 7\r\ndata: {{data}}\r\n\r\n", and {{id}}
+// the event's id in a resumable session. It does not make the answer a stream.
 func (p Place) Event(format string) Fault { return Fault{Place: p, Op: OpEvent, Text: format} }
 
 // Linger keeps the event stream open for a while after the answer.

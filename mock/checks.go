@@ -24,6 +24,7 @@ const (
 	CheckHeaderParamMismatch   = "header.param-mismatch"
 	CheckHeaderParamDecode     = "header.param-decode"
 	CheckHeaderParamNumeric    = "header.param-numeric"
+	CheckHeaderParamRange      = "header.param-range"
 	CheckHeaderCase            = "header.case"
 	CheckHeaderChars           = "header.chars"
 	CheckHeaderRepeated        = "header.repeated"
@@ -68,6 +69,7 @@ const (
 	CheckPromptArgumentType    = "prompt.argument-type"
 	CheckCompletionRef         = "completion.ref"
 	CheckCompletionArgument    = "completion.argument"
+	CheckCompletionContext     = "completion.context"
 	CheckCompletionMax         = "completion.max"
 	CheckCursorInvalid         = "cursor.invalid"
 
@@ -81,9 +83,11 @@ const (
 	CheckStateIntegrity    = "state.integrity"
 	CheckStateRequestBound = "state.request-bound"
 	CheckStateExpiry       = "state.expiry"
+	CheckStatePrincipal    = "state.principal"
 	CheckStateSingleUse    = "state.single-use"
 
 	CheckListenFilterMissing = "listen.filter-missing"
+	CheckListenMistyped      = "listen.mistyped"
 	CheckListenFilter        = "listen.filter"
 	CheckListenURIs          = "listen.uris"
 	CheckListenCapability    = "listen.capability"
@@ -117,6 +121,7 @@ var checks = []Check{
 	{CheckHeaderParamMismatch, "a Mcp-Param header that differs from its argument is refused"},
 	{CheckHeaderParamDecode, "a Mcp-Param header in Base64 form is decoded before it is compared"},
 	{CheckHeaderParamNumeric, "integers in Mcp-Param headers are compared as numbers"},
+	{CheckHeaderParamRange, "an annotated integer beyond 2^53-1 is refused"},
 	{CheckHeaderCase, "header values are compared with regard to case"},
 	{CheckHeaderChars, "a header value with bytes beyond printable ASCII is refused"},
 	{CheckHeaderRepeated, "a header that mirrors the body and is sent twice is refused"},
@@ -155,6 +160,7 @@ var checks = []Check{
 	{CheckPromptArgumentType, "a prompt argument that is no string is refused"},
 	{CheckCompletionRef, "a completion for an unknown prompt or template is refused"},
 	{CheckCompletionArgument, "a completion without its argument is refused"},
+	{CheckCompletionContext, "a completion whose context is no object of strings is refused"},
 	{CheckCompletionMax, "a completion holds 100 values at most"},
 	{CheckCursorInvalid, "a cursor that was never given is refused"},
 	{CheckLogLevel, "an unknown log level is refused"},
@@ -166,8 +172,10 @@ var checks = []Check{
 	{CheckStateIntegrity, "a requestState that was altered is refused"},
 	{CheckStateRequestBound, "a requestState of another request is refused"},
 	{CheckStateExpiry, "a requestState that is too old is refused"},
+	{CheckStatePrincipal, "a requestState of another principal is refused"},
 	{CheckStateSingleUse, "a requestState that was used is refused, where the script says so"},
 	{CheckListenFilterMissing, "subscriptions/listen without a filter is refused"},
+	{CheckListenMistyped, "a filter with a member of a wrong type is refused"},
 	{CheckListenFilter, "a subscription gets only the types it asked for"},
 	{CheckListenURIs, "a subscription gets only updates of the resources it asked for"},
 	{CheckListenCapability, "what is not declared is not acknowledged"},

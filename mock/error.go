@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/mcprove/mcprove/internal/text"
 	"github.com/mcprove/mcprove/spec"
@@ -69,9 +70,11 @@ func headerMismatch(format string, args ...any) *Error {
 // unsupportedVersion names what is served, so that a client can choose
 // (2026-07-28/basic/versioning#protocol-version-negotiation).
 func (s *Server) unsupportedVersion(requested string) *Error {
+	// One that is served by the handshake alone is not supported here.
+	names := slices.DeleteFunc(slices.Clone(s.names), func(name string) bool { return name == requested })
 	return &Error{
 		Code: spec.CodeUnsupportedVersion, Message: "Unsupported protocol version: " + clip(requested),
-		Data: object(member{"supported", texts(s.names)}, member{"requested", quote(requested)}),
+		Data: object(member{"supported", texts(names)}, member{"requested", quote(requested)}),
 	}
 }
 

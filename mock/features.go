@@ -320,6 +320,9 @@ func (s *Server) complete(_ context.Context, q *request) (json.RawMessage, *Erro
 	if (jsonx.KindOf(get(arg, "name")) != jsonx.String || jsonx.KindOf(get(arg, "value")) != jsonx.String) && !q.lenient(CheckCompletionArgument) {
 		return nil, invalidParams("argument must have name and value, strings")
 	}
+	if e := q.checkContext(); e != nil {
+		return nil, e
+	}
 	values := []string{}
 	for _, v := range offered[word(arg, "name")] {
 		if strings.HasPrefix(v, word(arg, "value")) {
@@ -334,6 +337,24 @@ func (s *Server) complete(_ context.Context, q *request) (json.RawMessage, *Erro
 		member{"values", texts(values)}, member{"total", number(int64(total))},
 		member{"hasMore", boolean(total > len(values))},
 	)}), nil
+}
+
+// checkContext holds the values chosen before to what they must be.
+func (q *request) checkContext() *Error {
+	given := q.param("context")
+	if given == nil || q.lenient(CheckCompletionContext) {
+		return nil
+	}
+	chosen := get(given, "arguments")
+	if k := jsonx.KindOf(chosen); jsonx.KindOf(given) != jsonx.Object || k != 0 && k != jsonx.Object {
+		return invalidParams("context must be an object with arguments, an object")
+	}
+	for _, m := range members(chosen) {
+		if jsonx.KindOf(m.value) != jsonx.String {
+			return invalidParams("context.arguments.%s must be a string", clip(m.name))
+		}
+	}
+	return nil
 }
 
 func boolean(b bool) []byte {

@@ -4,6 +4,7 @@ package mock
 
 import (
 	"errors"
+	"math"
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -129,6 +130,9 @@ func (q *request) equal(got, want string) bool {
 	return got == want || q.lenient(CheckHeaderCase) && strings.EqualFold(got, want)
 }
 
+// largestSafe is the largest integer that every peer reads exactly.
+const largestSafe = 1<<53 - 1
+
 // checkParamHeaders: a value without its header, or an unequal one, is refused
 // (2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters).
 func checkParamHeaders(q *request, t *tool) *Error {
@@ -139,6 +143,9 @@ func checkParamHeaders(q *request, t *tool) *Error {
 		}
 		if k := jsonx.KindOf(v); k == 0 || k == jsonx.Null {
 			continue
+		}
+		if f := float(v); f != nil && math.Abs(*f) > largestSafe && !q.lenient(CheckHeaderParamRange) {
+			return headerMismatch("%s is of an integer beyond 2^53-1", p.HeaderName())
 		}
 		got, there, e := q.single(p.HeaderName(), CheckHeaderParamMissing)
 		switch {

@@ -433,7 +433,11 @@ func (h *httpCall) notAllowed(q *request) {
 		h.write(h.r.Context(), q, h.server.accepted(q, http.StatusOK))
 		return
 	}
-	h.w.Header().Set("Allow", "POST, GET, DELETE")
+	allow := http.MethodPost
+	if h.server.legacy {
+		allow = "POST, GET, DELETE"
+	}
+	h.w.Header().Set("Allow", allow)
 	h.refuse(q, spec.StatusMethodNotAllowed, "method not allowed")
 }
 

@@ -102,6 +102,8 @@ func refusals() []refusal {
 		{check: mock.CheckHeaderParamDecode, body: route(`{"region":"eu"}`), change: header("Mcp-Param-Region", "=?base64?ZXU=?="), strict: ok, lenient: mismatch, http: true},
 		{check: mock.CheckHeaderParamNumeric, body: route(`{"opts":{"n":42}}`), change: header("Mcp-Param-Count", "42.0"), strict: ok, lenient: mismatch, http: true},
 
+		{check: mock.CheckHeaderParamRange, body: route(`{"opts":{"n":9007199254740992}}`), change: header("Mcp-Param-Count", "9007199254740992"), strict: mismatch, lenient: ok, http: true},
+
 		{check: mock.CheckMetaMissing, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, change: func(h http.Header) {
 			h.Set(spec.HeaderProtocolVersion, "2026-07-28")
 			h.Set(spec.HeaderMethod, "tools/list")
@@ -146,6 +148,7 @@ func refusals() []refusal {
 		{check: mock.CheckPromptArgumentType, body: modern(spec.MethodPromptsGet, `"name":"p","arguments":{"a":5}`), strict: params, lenient: ok},
 		{check: mock.CheckCompletionRef, body: complete(`{"type":"ref/prompt","name":"nothing"}`, `,"argument":{"name":"a","value":""}`), strict: params, lenient: ok},
 		{check: mock.CheckCompletionArgument, body: complete(`{"type":"ref/prompt","name":"p"}`, ``), strict: params, lenient: ok},
+		{check: mock.CheckCompletionContext, body: complete(`{"type":"ref/prompt","name":"p"}`, `,"argument":{"name":"a","value":"x"},"context":{"arguments":{"b":7}}`), strict: params, lenient: ok},
 		{check: mock.CheckCompletionMax, body: complete(`{"type":"ref/prompt","name":"p"}`, `,"argument":{"name":"a","value":"v"}`), strict: ok + " hasMore", lenient: ok},
 		{check: mock.CheckCursorInvalid, body: modern(spec.MethodToolsList, `"cursor":"bogus"`), strict: params, lenient: ok},
 		{check: mock.CheckLogLevel, body: meta(list, `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"loud",`), strict: params, lenient: ok},
@@ -155,6 +158,7 @@ func refusals() []refusal {
 		{check: mock.CheckInputsMalformed, body: call("ask", `,"inputResponses":{"who":{"action":"maybe"}}`), strict: params, lenient: ok},
 		{check: mock.CheckInputsSchema, body: call("ask", `,"inputResponses":{"who":{"action":"accept","content":{"name":5}}}`), strict: params, lenient: ok},
 		{check: mock.CheckStateIntegrity, body: call("ask", `,"requestState":"bogus","inputResponses":{"who":{"action":"accept","content":{"name":"Ada"}}}`), strict: params, lenient: ok},
+		{check: mock.CheckListenMistyped, body: modern(spec.MethodListen, `"notifications":{"toolsListChanged":"yes"}`), strict: params, lenient: "stream"},
 		{check: mock.CheckListenFilterMissing, body: modern(spec.MethodListen, ""), strict: params, lenient: "stream"},
 		{check: mock.CheckTaskUndeclared, body: call("job", ""), strict: "400 -32021", lenient: ok + " task"},
 		{check: mock.CheckSessionMissing, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, strict: "400 -32600", lenient: ok, http: true},
@@ -303,7 +307,7 @@ func TestEveryLeniencySkipsItsCheckAlone(t *testing.T) {
 func TestEveryCheckIsTried(t *testing.T) {
 	elsewhere := []string{
 		mock.CheckHTTPGet, mock.CheckCapabilityUndeclared, mock.CheckParamsMissing,
-		mock.CheckStateRequestBound, mock.CheckStateExpiry, mock.CheckStateSingleUse,
+		mock.CheckStateRequestBound, mock.CheckStateExpiry, mock.CheckStateSingleUse, mock.CheckStatePrincipal,
 		mock.CheckListenFilter, mock.CheckListenURIs, mock.CheckListenCapability, mock.CheckListenCancel,
 		mock.CheckCancel, mock.CheckCancelAnswer, mock.CheckCancelDisconnect, mock.CheckTaskUnknown,
 		mock.CheckSessionVersion, mock.CheckHandshake,

@@ -4,6 +4,7 @@ package mock
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,19 +17,25 @@ import (
 // is away, and remembers what it said
 // (2025-11-25/basic/transports#resumability-and-redelivery).
 type replay struct {
-	name string
+	name   string
+	format string // of its events, when a fault says so
 
 	mu      sync.Mutex
 	events  [][]byte // with their ids
 	first   int      // number of the first of them
 	done    bool
 	hidden  int // how often the carrier was closed on purpose
+	cut     int // the number of the event that came after the last time
+	carrier int // number of the response that carries it
 	carried bool
 	changed chan struct{} // closed at the next change
 }
 
 // maxEvents is how many events a stream remembers.
 const maxEvents = 1000
+
+// maxStreams is how many streams a session remembers beside those that go on.
+const maxStreams = 100
 
 // standing is the name of a session's own stream.
 const standing = "0"
@@ -42,6 +49,13 @@ func (p *peer) newReplay(name string) *replay {
 		p.opened++
 		name = strconv.Itoa(p.opened)
 	}
+	if len(p.streams) >= maxStreams {
+		maps.DeleteFunc(p.streams, func(_ string, old *replay) bool {
+			old.mu.Lock()
+			defer old.mu.Unlock()
+			return old.done
+		})
+	}
 	rp := &replay{name: name, first: 1, changed: make(chan struct{})}
 	p.streams[name] = rp
 	if p.revision >= spec.Rev20251125 {
@@ -52,7 +66,12 @@ func (p *peer) newReplay(name string) *replay {
 
 // add says a message.
 func (rp *replay) add(message []byte) {
-	rp.append(func(id string) []byte { return eventOf(id, message) })
+	rp.append(func(id string) []byte {
+		if rp.format != "" {
+			return []byte(strings.NewReplacer("{{id}}", id, "{{data}}", string(message)).Replace(rp.format))
+		}
+		return eventOf(id, message)
+	})
 }
 
 func (rp *replay) append(event func(id string) []byte) {
@@ -84,26 +103,59 @@ func (rp *replay) hide() {
 	rp.mu.Lock()
 	defer rp.mu.Unlock()
 	rp.hidden++
+	rp.cut = rp.first + len(rp.events)
 	rp.wake()
 }
 
 // next returns the events from a number on, and what to wait for when there are
-// none.
-func (rp *replay) next(from int) (events [][]byte, done bool, hidden int, changed <-chan struct{}) {
+// none. Those behind a closing of the carrier are held back.
+func (rp *replay) next(from, hidden int) (events [][]byte, done, closed bool, changed <-chan struct{}) {
 	rp.mu.Lock()
 	defer rp.mu.Unlock()
-	if at := max(from-rp.first, 0); at < len(rp.events) {
-		events = rp.events[at:len(rp.events):len(rp.events)]
+	closed = rp.hidden != hidden
+	end := len(rp.events)
+	if closed {
+		end = min(end, rp.cut-rp.first)
 	}
-	return events, rp.done, rp.hidden, rp.changed
+	if at := max(from-rp.first, 0); at < end {
+		events = rp.events[at:end:end]
+	}
+	return events, rp.done, closed, rp.changed
 }
 
-// carry is the HTTP response that carries a stream from an event on.
-func (h *httpCall) carry(rp *replay, from int) {
+// take makes the caller the one response that carries the stream: a client that
+// comes back takes it from the response that it lost.
+func (rp *replay) take() int {
+	rp.mu.Lock()
+	defer rp.mu.Unlock()
+	rp.carrier++
+	rp.carried = true
+	rp.wake()
+	return rp.carrier
+}
+
+func (rp *replay) mine(carrier int) bool {
+	rp.mu.Lock()
+	defer rp.mu.Unlock()
+	return rp.carrier == carrier
+}
+
+func (rp *replay) leave(carrier int) {
+	rp.mu.Lock()
+	defer rp.mu.Unlock()
+	if rp.carrier == carrier {
+		rp.carried = false
+	}
+}
+
+// carry is the HTTP response that carries a stream from an event on, until its
+// carrier is closed more often than it was.
+func (h *httpCall) carry(rp *replay, from, hidden int) {
 	h.startStream()
-	_, _, hidden, _ := rp.next(from)
+	me := rp.take()
+	defer rp.leave(me)
 	for {
-		events, done, now, changed := rp.next(from)
+		events, done, closed, changed := rp.next(from, hidden)
 		for _, e := range events {
 			if _, err := h.w.Write(e); err != nil {
 				return
@@ -111,11 +163,11 @@ func (h *httpCall) carry(rp *replay, from int) {
 		}
 		from += len(events)
 		_ = h.flush()
-		if now != hidden {
+		switch {
+		case closed:
 			h.retry()
 			return
-		}
-		if done {
+		case done, !rp.mine(me):
 			return
 		}
 		select {
@@ -138,6 +190,9 @@ func (h *httpCall) retry() {
 func (h *httpCall) answerResumably(q *request) {
 	s := h.server
 	rp := q.peer.newReplay("")
+	if f := q.find(OpEvent); f != nil {
+		rp.format = f.Text
+	}
 	ctx, cancel := context.WithCancel(s.life)
 	ctx, done := q.peer.run(ctx, q)
 	q.send, q.hide = rp.add, rp.hide
@@ -160,7 +215,7 @@ func (h *httpCall) answerResumably(q *request) {
 			rp.add(m)
 		}
 	})
-	h.carry(rp, 1)
+	h.carry(rp, 1, 0)
 }
 
 // standResumably is the GET of a resumable session: its own stream, or with
@@ -191,19 +246,13 @@ func (h *httpCall) standResumably(q *request) {
 		rp.mu.Unlock()
 	}
 	rp.mu.Lock()
-	busy := rp.carried
-	rp.carried = true
+	hidden, busy := rp.hidden, rp.carried
 	rp.mu.Unlock()
-	if busy && name == standing {
+	if busy && name == standing && q.header.Get(spec.HeaderLastEventID) == "" {
 		h.refuse(q, http.StatusConflict, "the session has a standing stream already")
 		return
 	}
-	defer func() {
-		rp.mu.Lock()
-		rp.carried = false
-		rp.mu.Unlock()
-	}()
-	h.carry(rp, from)
+	h.carry(rp, from, hidden)
 }
 
 // stand opens a session's own stream, which lasts as long as the session.

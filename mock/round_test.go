@@ -165,6 +165,18 @@ func TestStatesAreRefused(t *testing.T) {
 			t.Errorf("second use, lenient %t: %d", lenient, c)
 		}
 	}
+	// The state of one principal is not taken from another.
+	for _, lenient := range []bool{false, true} {
+		var fs []mock.Fault
+		if lenient {
+			fs = []mock.Fault{mock.Lenient(mock.CheckStatePrincipal)}
+		}
+		s := make(fs...)
+		w := post(s, formed(spec.MethodToolsCall, same+`,"requestState":"`+begin(s)+`"`+answer), header("Authorization", "Bearer b"))
+		if (code(t, w.Body.Bytes()) == 0) != lenient {
+			t.Errorf("another principal, lenient %t: %s", lenient, w.Body)
+		}
+	}
 	// A server with the same key takes the state.
 	one, other := asking(), asking()
 	one.State.Key, other.State.Key = []byte("k"), []byte("k")

@@ -18,8 +18,9 @@ import (
 // state is what a requestState holds. Nobody but the holder of the key can read
 // or make one.
 type state struct {
-	Bound    string                     `json:"b"` // digest of the request
-	Expires  int64                      `json:"x"` // Unix milliseconds
+	Bound    string                     `json:"b"`           // digest of the request
+	Holder   string                     `json:"p,omitempty"` // digest of who is authorized
+	Expires  int64                      `json:"x"`           // Unix milliseconds
 	Nonce    string                     `json:"n"`
 	Number   int                        `json:"c,omitzero"` // of the call in its sequence
 	Deferred int                        `json:"d,omitzero"`
@@ -49,15 +50,25 @@ func newCipher(key []byte) cipher.AEAD {
 	return aead
 }
 
-// bound is a digest of what a state belongs to: the method, the name, the
-// arguments and whoever is authorized.
+// bound is a digest of the request that a state belongs to: its method, name
+// and arguments.
 func (c *Call) bound() string {
 	h := sha256.New()
-	for _, part := range []string{c.Method, c.Name, canonical(c.Arguments), c.q.header.Get(spec.HeaderAuthorization)} {
+	for _, part := range []string{c.Method, c.Name, canonical(c.Arguments)} {
 		_, _ = h.Write(number(int64(len(part)))) // a hash takes all
 		_, _ = h.Write([]byte(":" + part))
 	}
 	return stateText.EncodeToString(h.Sum(nil))
+}
+
+// holder is a digest of whoever is authorized, empty for nobody.
+func (c *Call) holder() string {
+	credentials := c.q.header.Get(spec.HeaderAuthorization)
+	if credentials == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(credentials))
+	return stateText.EncodeToString(sum[:])
 }
 
 // enclose makes the requestState of a call.
@@ -66,7 +77,8 @@ func (s *Server) enclose(c *Call, st state) string {
 	if ttl <= 0 {
 		ttl = stateTTL
 	}
-	st.Bound, st.Expires, st.Nonce = c.bound(), s.now().Add(ttl).UnixMilli(), rand.Text()
+	st.Bound, st.Holder = c.bound(), c.holder()
+	st.Expires, st.Nonce = s.now().Add(ttl).UnixMilli(), rand.Text()
 	plain, err := jsonx.Marshal(st)
 	if err != nil {
 		return "" // inputs that are no JSON, of a lenient server
@@ -94,6 +106,7 @@ func (s *Server) disclose(q *request, c *Call, text string) (state, *Error) {
 	}
 	switch {
 	case st.Bound != c.bound() && !q.lenient(CheckStateRequestBound),
+		st.Holder != c.holder() && !q.lenient(CheckStatePrincipal),
 		s.now().UnixMilli() > st.Expires && !q.lenient(CheckStateExpiry),
 		!s.firstUse(st) && !q.lenient(CheckStateSingleUse):
 		return state{}, refused

@@ -143,9 +143,17 @@ func (s *Server) honour(q *request, asked []byte) (*filter, []member, *Error) {
 		{spec.NotificationResourcesListChanged, "resources.listChanged"},
 	} {
 		name := listChanged[kind.method]
+		if v := get(asked, name); v != nil && jsonx.KindOf(v) != jsonx.True && jsonx.KindOf(v) != jsonx.False && !q.lenient(CheckListenMistyped) {
+			return nil, nil, invalidParams("%s must be a boolean", name)
+		}
 		if jsonx.KindOf(get(asked, name)) == jsonx.True && declared(kind.capability) {
 			f.types[kind.method] = true
 			honoured = append(honoured, member{name, []byte("true")})
+		}
+	}
+	for _, name := range []string{"resourceSubscriptions", "taskIds"} {
+		if v := get(asked, name); v != nil && !isTexts(v) && !q.lenient(CheckListenMistyped) {
+			return nil, nil, invalidParams("%s must be an array of strings", name)
 		}
 	}
 	wanted := func(name string, into map[string]bool) {
@@ -171,6 +179,11 @@ func (s *Server) honour(q *request, asked []byte) (*filter, []member, *Error) {
 		wanted("taskIds", f.tasks)
 	}
 	return f, honoured, nil
+}
+
+func isTexts(v []byte) bool {
+	es, err := jsonx.Elements(v, jsonx.Lenient)
+	return err == nil && !slices.ContainsFunc(es, func(e jsonx.Raw) bool { return jsonx.KindOf(e) != jsonx.String })
 }
 
 // listen answers subscriptions/listen: it acknowledges what it honours, then
