@@ -92,7 +92,7 @@ func (c *Conn) disown() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, k := range c.calls {
-		if !k.x.Closed {
+		if k.onChan && k.channel != transport.Main && !k.x.Closed {
 			k.x.Cancelled = true
 		}
 	}
