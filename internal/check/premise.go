@@ -50,7 +50,7 @@ func staysUp(c *probe.Case, t *probe.Traffic) {
 		return
 	}
 	for _, x := range t.Exchanges {
-		if x.Planted() == "" && x.Died() && !x.Cancelled {
+		if x.Planted() == "" && x.ID != nil && x.Died() && !x.Cancelled {
 			c.Fail(x, "the process ended while it had a well-formed %s to answer", x.Method)
 			return
 		}
