@@ -76,7 +76,7 @@ func specimenTools() []Tool {
 		},
 		{
 			Definition: safeTool("look_up_mark", "Look up a sea mark", "Finds a sea mark by its code.",
-				`{"type":"object","properties":{"code":{"type":"string","minLength":8,"maxLength":8,"pattern":"^[A-Z]{3}-[0-9]{4}$","description":"Three letters, a hyphen and four digits.","examples":["HBR-0042"]},`+
+				`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"code":{"type":"string","minLength":8,"maxLength":8,"pattern":"^[A-Z]{3}-[0-9]{4}$","description":"Three letters, a hyphen and four digits.","examples":["HBR-0042"]},`+
 					`"year":{"type":"integer","minimum":1900,"maximum":2100,"default":2026,"description":"The year of the list."}},"required":["code"],"additionalProperties":false}`),
 			Answers: []Answer{{Result: block(`{"type":"text","text":"{{code}} is a green buoy."}`)}},
 		},
