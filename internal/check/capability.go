@@ -92,12 +92,10 @@ var capabilityRules = []Rule{
 			Fix:   "declare listChanged and subscribe where you send such notifications",
 		},
 		In: modern, Watch: capabilitiesRespected,
+		Under: []string{"prompts.capability-respected"},
 		Break: Break{
-			Faults: []mock.Fault{
-				mock.On(spec.MethodDiscover).Remove("/result/capabilities/prompts/listChanged"),
-				mock.On(spec.MethodListen).OnTurn(1).NotifyFirst(spec.NotificationPromptsListChanged, "{}"),
-			},
-			Also: []string{"subscriptions.ack-omits-unsupported", "subscriptions.ack-first", "subscriptions.nothing-before-ack", "subscriptions.id-on-every-notification", "subscriptions.only-requested-types"},
+			Faults: []mock.Fault{mock.On(spec.MethodDiscover).Remove("/result/capabilities/resources/listChanged")},
+			Also:   []string{"subscriptions.ack-omits-unsupported"},
 		},
 	},
 	{

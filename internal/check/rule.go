@@ -113,6 +113,15 @@ var topics = [][]Rule{
 	capabilityRules,
 	subscriptionRules,
 	subscriptionStreamRules,
+	cachingRules,
+	completionRules,
+	completionInputRules,
+	paginationRules,
+	promptRules,
+	promptGetRules,
+	resourceRules,
+	resourceReadRules,
+	resourceURIRules,
 }
 
 var all = sync.OnceValue(func() []*Rule {

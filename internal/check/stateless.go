@@ -62,6 +62,7 @@ var statelessRules = []Rule{
 			Fix:   "answer each request by its own parameters alone",
 		},
 		In: modern, Check: multiConversation,
+		Under: []string{"tools.list-not-side-effect", "prompts.list-not-side-effect", "resources.list-not-side-effect"},
 		Break: Break{
 			Faults: []mock.Fault{mock.On("").When(mock.ParamIs(markAt, `"conversation-2"`)).Error(spec.CodeInternalError, "busy")},
 		},

@@ -275,8 +275,8 @@ func onlyURIs(c *probe.Case, t *probe.Traffic) {
 		named := probe.Elements(probe.Lookup(asked(s.x), "/"+memberResources))
 		for _, f := range s.x.Notifications(spec.NotificationResourcesUpdated) {
 			uri := probe.Text(probe.Lookup(f.Message().Params, "/uri"))
-			if len(named) == 0 {
-				continue // not asked for at all, which another rule says
+			if len(named) == 0 || uri == "" {
+				continue // not asked for at all, or no uri, which other rules say
 			}
 			if slices.ContainsFunc(named, func(n json.RawMessage) bool { return below(uri, probe.Text(n)) }) {
 				c.Pass(s.x)

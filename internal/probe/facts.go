@@ -153,7 +153,8 @@ func (p *Probe) survey(ctx context.Context) {
 			continue
 		}
 		read := func() {
-			l := p.readList(ctx, nil, fam.method)
+			// Every check that asks for such a page shares it.
+			l := p.readList(fam.method, func(r *Request) *Exchange { return p.once(ctx, r) })
 			mu.Lock()
 			defer mu.Unlock()
 			f.Lists[fam.method] = l
@@ -173,22 +174,15 @@ func worthMore(x *Exchange) bool { return x.Response != nil || x.Head != nil }
 // maxPages bounds the reading of a list.
 const maxPages = 40
 
-// page reads one page; on the shared connection once for all checks.
-func (p *Probe) page(ctx context.Context, c *Conn, r *Request) *Exchange {
-	if c == nil {
-		return p.once(ctx, r)
-	}
-	return p.send(ctx, c, r)
-}
-
-// readList reads a list page by page. A cursor that comes again ends it.
-func (p *Probe) readList(ctx context.Context, c *Conn, method string) *List {
+// readList reads a list page by page, each by ask. A cursor that comes again
+// ends it.
+func (p *Probe) readList(method string, ask func(*Request) *Exchange) *List {
 	fam := families[slices.IndexFunc(families, func(f family) bool { return f.method == method })]
 	l := &List{Method: method}
 	r := p.Request(method, "")
 	seen := map[string]bool{}
 	for len(l.Pages) < maxPages {
-		x := p.page(ctx, c, r)
+		x := ask(r)
 		l.Pages = append(l.Pages, x)
 		if !x.OK() {
 			return l

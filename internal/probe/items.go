@@ -64,7 +64,7 @@ func Known[T any](t *Traffic, name string, find func() T) T {
 // ReadList reads a list anew, all of its pages up to a bound, on a connection
 // of the case's own; nil is the shared one.
 func (c *Case) ReadList(conn *Conn, method string) *List {
-	return c.probe.readList(c.ctx, conn, method)
+	return c.probe.readList(method, func(r *Request) *Exchange { return c.SendOn(conn, r) })
 }
 
 // ReadLists reads a list n times at once, each time as ReadList does.

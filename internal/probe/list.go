@@ -24,6 +24,13 @@ func (c *Case) Elsewhere() (conn *Conn, ok bool) {
 	return e.conn, true
 }
 
+// UnseenFor is [Case.Unseen] because of another rule's failure.
+func (c *Case) UnseenFor(id, format string, args ...any) {
+	if c.Unjudged() {
+		c.SkipFor(id, format, args...)
+	}
+}
+
 // UnseenOf is [Case.Unseen] for a rule that looks at the results of a method,
 // and says why there are none: the server does not declare it, or it does not
 // work, which another rule says.
@@ -36,10 +43,13 @@ func (c *Case) UnseenOf(t *Traffic, method string) {
 		}
 	}
 	for _, x := range f.List(method).Pages {
-		if id := owner(method); !x.OK() && c.verdict.Seen == 0 && len(c.verdict.Blames) == 0 && id != c.info.ID {
-			c.SkipFor(id, "%s without any fault does not work: %s", method, x.Brief())
+		if id := owner(method); !x.OK() && id != c.info.ID {
+			c.UnseenFor(id, "%s without any fault does not work: %s", method, x.Brief())
 			return
 		}
 	}
 	c.Unseen("no result of %s was seen", method)
 }
+
+// Unjudged reports whether nothing was seen yet, good or bad.
+func (c *Case) Unjudged() bool { return c.verdict.Seen == 0 && len(c.verdict.Blames) == 0 }
