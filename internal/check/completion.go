@@ -210,7 +210,7 @@ func completionShape(c *probe.Case, t *probe.Traffic) {
 				continue // too many is the matter of another rule
 			}
 			bad = true
-			l.fail(kindOf(v), subject(x)+v.Pointer, x, "a result of completion/complete breaks the schema: %s", v).In(x.Response, "/result"+v.Pointer)
+			l.fail(causeOf(v), subject(x)+v.Pointer, x, "a result of completion/complete breaks the schema: %s", v).In(x.Response, "/result"+v.Pointer)
 		}
 		if !bad {
 			c.Pass(x)

@@ -123,7 +123,7 @@ func promptShape(c *probe.Case, t *probe.Traffic) {
 		}
 		vs := shapeOf(t.Revision, "Prompt", item)
 		for _, v := range vs {
-			l.fail(kindOf(v), item.Pointer, item.Page, "a prompt of prompts/list breaks the schema: %s", v).
+			l.fail(causeOf(v), item.Pointer, item.Page, "a prompt of prompts/list breaks the schema: %s", v).
 				In(item.Page.Response, item.Pointer+v.Pointer).Of("prompt", item.Name)
 		}
 		if len(vs) == 0 {
@@ -157,7 +157,7 @@ func promptMessages(c *probe.Case, t *probe.Traffic) {
 				continue
 			}
 			bad = true
-			l.fail(kindOf(v), subject(x)+v.Pointer, x, "a result of prompts/get breaks the schema: %s", v).In(x.Response, "/result"+v.Pointer)
+			l.fail(causeOf(v), subject(x)+v.Pointer, x, "a result of prompts/get breaks the schema: %s", v).In(x.Response, "/result"+v.Pointer)
 		}
 		if !bad {
 			c.Pass(x)

@@ -86,7 +86,7 @@ func readContents(c *probe.Case, t *probe.Traffic) {
 	for _, x := range completes(t, spec.MethodResourcesRead) {
 		vs := violations(t.Revision, "ReadResourceResult", x.Result(), "/contents")
 		for _, v := range vs {
-			l.fail(kindOf(v), subject(x)+v.Pointer, x, "a result of resources/read breaks the schema: %s", v).In(x.Response, "/result"+v.Pointer)
+			l.fail(causeOf(v), subject(x)+v.Pointer, x, "a result of resources/read breaks the schema: %s", v).In(x.Response, "/result"+v.Pointer)
 		}
 		if len(vs) == 0 {
 			c.Pass(x)
@@ -212,7 +212,7 @@ func updatedShape(c *probe.Case, t *probe.Traffic) {
 		for _, v := range vs {
 			if p := place(v); p == "/params" || isBelow(p, "/params/uri") {
 				bad = true
-				l.fail(kindOf(v), "", f.Exchange, "%s breaks the schema: %s", spec.NotificationResourcesUpdated, v).In(f.Frame, v.Pointer)
+				l.fail(causeOf(v), "", f.Exchange, "%s breaks the schema: %s", spec.NotificationResourcesUpdated, v).In(f.Frame, v.Pointer)
 			}
 		}
 		if !bad {

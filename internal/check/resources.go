@@ -140,7 +140,7 @@ func resourceShape(c *probe.Case, t *probe.Traffic) {
 		}
 		vs := shapeOf(t.Revision, "Resource", item)
 		for _, v := range vs {
-			l.fail(kindOf(v), item.Pointer, item.Page, "a resource of resources/list breaks the schema: %s", v).
+			l.fail(causeOf(v), item.Pointer, item.Page, "a resource of resources/list breaks the schema: %s", v).
 				In(item.Page.Response, item.Pointer+v.Pointer).Of("resource", item.Name)
 		}
 		fault, what := checkURI(item.Text("uri"))
@@ -160,9 +160,9 @@ func resourceShape(c *probe.Case, t *probe.Traffic) {
 	c.UnseenOf(t, spec.MethodResourcesList)
 }
 
-// kindOf tells violations apart that have different causes: the same member is
+// causeOf tells violations apart that have different causes: the same member is
 // wrong in the same way.
-func kindOf(v spec.Violation) string {
+func causeOf(v spec.Violation) string {
 	p := place(v)
 	return p[strings.LastIndexByte(p, '/')+1:] + v.Kind.String()
 }
@@ -175,7 +175,7 @@ func templateShape(c *probe.Case, t *probe.Traffic) {
 		}
 		vs := shapeOf(t.Revision, "ResourceTemplate", item)
 		for _, v := range vs {
-			l.fail(kindOf(v), item.Pointer, item.Page, "a template of resources/templates/list breaks the schema: %s", v).
+			l.fail(causeOf(v), item.Pointer, item.Page, "a template of resources/templates/list breaks the schema: %s", v).
 				In(item.Page.Response, item.Pointer+v.Pointer).Of("template", item.Name)
 		}
 		at := item.Pointer + "/uriTemplate"
