@@ -83,7 +83,7 @@ var eraRules = []Rule{
 		},
 		In: modern, Check: eraDualScope, Apart: true,
 		Break: Break{
-			Faults: []mock.Fault{mock.On(spec.MethodDiscover).When(mock.IDIs("string"), mock.NoHeader(spec.HeaderSessionID)).Error(spec.CodeInvalidRequest, "no session")},
+			Faults: []mock.Fault{mock.On(spec.MethodDiscover).When(mock.Earlier(spec.MethodInitialize), mock.NoHeader(spec.HeaderSessionID)).Error(spec.CodeInvalidRequest, "no session")},
 		},
 	},
 }
