@@ -241,7 +241,8 @@ func errorIDOmitted(c *probe.Case, t *probe.Traffic) {
 // sent.
 func unreadable(t *probe.Traffic, r probe.Received) bool {
 	if r.Exchange != nil {
-		return !mustRepeatID(r.Exchange) && r.Exchange.Sent.Message().Kind != wire.Notification
+		sent := r.Exchange.Sent
+		return sent != nil && !mustRepeatID(r.Exchange) && sent.Message().Kind != wire.Notification
 	}
 	return slices.ContainsFunc(t.Stray, func(s probe.Stray) bool { return s.Frame == r.Frame && sentUnreadable(t, s.Conn) })
 }

@@ -5,6 +5,7 @@ package probe
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/mcprove/mcprove/rule"
@@ -101,9 +102,10 @@ func (c *Case) run(check func(*Case)) (v Verdict) {
 // Observe runs a rule that only looks on over what crossed.
 func Observe(info rule.Info, t *Traffic, watch func(*Case, *Traffic)) Verdict {
 	c := &Case{ctx: context.Background(), info: info}
-	watch(c, t)
-	c.undone(t.Down)
-	return c.result()
+	return c.run(func(c *Case) {
+		watch(c, t)
+		c.undone(t.Down)
+	})
 }
 
 func (c *Case) close() {
@@ -261,6 +263,9 @@ func (c *Case) Note(x *Exchange, format string, args ...any) *Blame {
 }
 
 func (c *Case) blame(most rule.Status, x *Exchange, format string, args ...any) *Blame {
+	if x != nil && c.unclaimed(x) {
+		return &Blame{} // of nobody
+	}
 	b := &Blame{Status: min(most, c.info.Severity()), Message: fmt.Sprintf(format, args...)}
 	if x != nil {
 		if x.Err == errNotMine {
@@ -270,6 +275,19 @@ func (c *Case) blame(most rule.Status, x *Exchange, format string, args ...any) 
 	}
 	c.verdict.Blames = append(c.verdict.Blames, b)
 	return b
+}
+
+// unclaimed skips the case where the server refuses the revision that is judged
+// and does not claim it: it answers server/discover, and nothing else.
+func (c *Case) unclaimed(x *Exchange) bool {
+	if c.probe == nil || len(c.Facts().Supported) == 0 || !x.Is(spec.CodeUnsupportedVersion) {
+		return false
+	}
+	if v := c.probe.o.Revision; x.Revision() != v || slices.Contains(c.Facts().Supported, v.String()) {
+		return false
+	}
+	c.SkipFor("discover.supported-versions", "the server refuses %s for %s, and does not claim it", c.probe.o.Revision, x.Method)
+	return true
 }
 
 // Skip says that the rule cannot be judged here, and why. It does nothing

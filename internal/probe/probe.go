@@ -62,6 +62,7 @@ type Probe struct {
 	turns  atomic.Int64
 	silent atomic.Int64 // exchanges to which nothing came
 	slow   atomic.Int64 // slowest answer so far, in nanoseconds
+	stays  atomic.Bool  // stdio: it does not end with its input
 
 	elsewhere elsewhere
 
@@ -166,6 +167,9 @@ func (p *Probe) turn() int { return int(p.turns.Add(1)) }
 // many things does not cost the bound for each of them.
 func (p *Probe) patience() time.Duration {
 	full := p.o.Timeout
+	if p.Stdio() && p.slow.Load() == 0 {
+		return max(full, min(p.o.Start, firstPatience)) // it has to start first
+	}
 	if p.silent.Load() < patientTimes {
 		return full
 	}
@@ -173,6 +177,8 @@ func (p *Probe) patience() time.Duration {
 }
 
 const (
+	// firstPatience bounds the wait for the first answer of a process.
+	firstPatience = 25 * time.Second
 	patientTimes  = 2
 	leastPatience = 600 * time.Millisecond
 )

@@ -146,10 +146,14 @@ func (t *Traffic) Messages(kinds ...wire.Kind) []Received {
 }
 
 // Results is every exchange that was answered by a result, those of one of the
-// methods when any is named.
+// methods when any is named. A request whose version is wrong on purpose is
+// left out: what is served all the same is of no revision.
 func (t *Traffic) Results(methods ...string) []*Exchange {
 	var out []*Exchange
 	for _, x := range t.Exchanges {
+		if x.Planted() != "" && x.Revision() != t.Revision {
+			continue
+		}
 		if m := x.Message(); m != nil && m.Kind == wire.Response && (len(methods) == 0 || slices.Contains(methods, x.Method)) {
 			out = append(out, x)
 		}
