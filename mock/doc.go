@@ -8,7 +8,39 @@
 // [Server.Stdio] are targets inside the process, without sockets. Which eras
 // it speaks follows from the revisions of the script.
 //
-// A [Fault] is data: a [Place], which is a method, a page and a turn, and what
-// happens to the answer there. The server first makes the correct answer, then
-// applies the faults to it, so a fault changes exactly what it names.
+// # Answers
+//
+// A tool, a resource or a prompt gives one result, or one of several [Answer]
+// values by the arguments and by the number of the call, or what a [Func]
+// makes. An Answer is data: it waits, reports progress, logs, changes the
+// server, and asks the client first. The same [Ask] is an input request of the
+// modern era, sealed into a requestState, and a request of the server in the
+// legacy one. A tool with a [TaskUse] runs as a task of either era.
+//
+//	mock.Tool{
+//		Definition: []byte(`{"name":"greet","inputSchema":{"type":"object"}}`),
+//		Answers: []mock.Answer{{
+//			Ask: []mock.Ask{{Key: "who", Method: spec.MethodElicit, Params: form}},
+//			Result: []byte(`{"content":[{"type":"text","text":"Hello, {{input.who.content.name}}."}]}`),
+//		}},
+//	}
+//
+// [Specimen] is a script on which every rule has something to look at.
+//
+// # Faults
+//
+// A [Fault] is data: a [Place] and an [Op]. The server first makes the correct
+// answer, then applies the faults to it, so a fault changes exactly what it
+// names. A place is a method, a page and a turn, narrowed by conditions on the
+// request or on the answer; it may also be what the server sends by itself.
+//
+//	mock.On(spec.MethodToolsList).OnPage(2).Remove("/result/resultType")
+//	mock.Place{}.OfCode(spec.CodeUnsupportedVersion).Set("/error/code", "-32000")
+//	mock.Place{}.When(mock.HasHeader(spec.HeaderSessionID)).Status(404)
+//	mock.OnNotification(spec.NotificationProgress).Set("/params/progress", "1")
+//	mock.On(spec.MethodPromptsGet).Lenient(mock.CheckHeaderNameMismatch)
+//
+// The last one is a leniency. Whatever the server refuses has a name in
+// [Checks]; where a leniency stands it is not refused but answered, as if that
+// one check had passed.
 package mock

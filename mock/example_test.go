@@ -94,3 +94,25 @@ func ExampleDemo() {
 	fmt.Println(client.Negotiated().Revision, string(client.Negotiated().ServerInfo))
 	// Output: 2026-07-28 {"name":"library-desk","title":"Library desk","version":"2.3.0"}
 }
+
+// A leniency skips one check. Here a server forgets to compare Mcp-Method.
+func ExampleLenient() {
+	request := func(s *mock.Server) int {
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{
+			"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+		r := httptest.NewRequest("POST", "/", strings.NewReader(body))
+		r.Header.Set("Content-Type", spec.MediaJSON)
+		r.Header.Set(spec.HeaderProtocolVersion, "2026-07-28")
+		r.Header.Set(spec.HeaderMethod, "prompts/list")
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w.Code
+	}
+	script := mock.Specimen()
+	fmt.Println(request(mock.New(script)))
+	script.Faults = []mock.Fault{mock.Lenient(mock.CheckHeaderMethodMismatch)}
+	fmt.Println(request(mock.New(script)))
+	// Output:
+	// 400
+	// 200
+}

@@ -23,6 +23,9 @@ func FuzzRequests(f *testing.F) {
 		``, `{`, `[]`, `7`, `[[[]]]`, initialize("2025-03-26"), modern(spec.MethodToolsList, ""),
 		modern(spec.MethodToolsCall, `"name":"search_books","arguments":{"query":"ab","filters":{"published":{"from":1e999}}}`),
 		modern(spec.MethodResourcesRead, `"uri":"library://books/%00/cover"`),
+		formed(spec.MethodToolsCall, `"name":"two","requestState":"AAAA","inputResponses":{"name":{"action":"accept","content":{"it":"x"}}}`),
+		tasked(spec.MethodToolsCall, `"name":"quick"`), tasked(spec.ExtensionTasksUpdate, `"taskId":"x","inputResponses":{"a":7}`),
+		modern(spec.MethodComplete, `"ref":{"type":"ref/prompt","name":"plan_reading"},"argument":{"name":"topic","value":""},"context":{"arguments":[]}`),
 		modern(spec.MethodPromptsGet, `"name":"plan_reading","arguments":{"topic":"\ud800"}`),
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"page-9223372036854775807"}}`,
 		`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":[]}}`,
@@ -32,7 +35,9 @@ func FuzzRequests(f *testing.F) {
 		f.Add([]byte(body), "", "=?base64?!?=", false)
 	}
 	s := everything()
+	s.Tools = append(append(s.Tools, asking().Tools...), jobs().Tools...)
 	srv := mock.New(s)
+	f.Cleanup(func() { _ = srv.Shutdown(context.Background()) })
 	session := post(srv, initialize("2025-03-26"), nil).Header().Get(spec.HeaderSessionID)
 	f.Fuzz(func(t *testing.T, body []byte, version, name string, legacy bool) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
