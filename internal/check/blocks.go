@@ -63,7 +63,7 @@ func promptBlocks(t *probe.Traffic) []block {
 func listBlocks(t *probe.Traffic, method string) []block {
 	var out []block
 	for _, item := range t.Items(method) {
-		if told(t, item.Page) {
+		if applies(t, item.Page) {
 			out = append(out, block{item.Raw, item.Page, item.Pointer})
 		}
 	}

@@ -92,7 +92,15 @@ func insist(c *probe.Case, r *probe.Request) *probe.Exchange {
 // to requests of the revision that is judged. What a server answers to a
 // request that names no revision, or another one, has another form.
 func completes(t *probe.Traffic, methods ...string) []*probe.Exchange {
-	return slices.DeleteFunc(t.Completes(methods...), func(x *probe.Exchange) bool { return !told(t, x) })
+	return slices.DeleteFunc(t.Completes(methods...), func(x *probe.Exchange) bool { return !applies(t, x) })
+}
+
+// applies reports whether rules about results of a method hold for an exchange:
+// it is of the revision that is judged, and of a feature that the server
+// declares. What it makes of a method that it does not have is no such result.
+func applies(t *probe.Traffic, x *probe.Exchange) bool {
+	m, known := spec.MethodAt(x.Method, t.Revision)
+	return told(t, x) && (!known || m.Capability.Path == "" || t.Facts.Capabilities == nil || t.Facts.Declares(m.Capability.Path))
 }
 
 // told reports whether a request names the revision that is judged, or belongs

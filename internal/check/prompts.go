@@ -118,7 +118,7 @@ var promptRules = []Rule{
 func promptShape(c *probe.Case, t *probe.Traffic) {
 	l := ledger{c: c}
 	for _, item := range t.Items(spec.MethodPromptsList) {
-		if !told(t, item.Page) {
+		if !applies(t, item.Page) {
 			continue
 		}
 		vs := shapeOf(t.Revision, "Prompt", item)

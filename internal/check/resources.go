@@ -135,7 +135,7 @@ func shapeOf(r spec.Revision, definition string, item probe.Item) []spec.Violati
 func resourceShape(c *probe.Case, t *probe.Traffic) {
 	l := ledger{c: c}
 	for _, item := range t.Items(spec.MethodResourcesList) {
-		if !told(t, item.Page) {
+		if !applies(t, item.Page) {
 			continue
 		}
 		vs := shapeOf(t.Revision, "Resource", item)
@@ -170,7 +170,7 @@ func causeOf(v spec.Violation) string {
 func templateShape(c *probe.Case, t *probe.Traffic) {
 	l := ledger{c: c}
 	for _, item := range t.Items(spec.MethodResourceTemplatesList) {
-		if !told(t, item.Page) {
+		if !applies(t, item.Page) {
 			continue
 		}
 		vs := shapeOf(t.Revision, "ResourceTemplate", item)
@@ -233,7 +233,7 @@ func resourceSize(c *probe.Case, t *probe.Traffic) {
 	sizes := map[string]string{} // by uri, as the list says; empty where listings differ
 	for _, item := range t.Items(spec.MethodResourcesList) {
 		size := item.Get("size")
-		if size == nil || !told(t, item.Page) {
+		if size == nil || !applies(t, item.Page) {
 			continue
 		}
 		if vs := violations(t.Revision, "Resource", item.Raw, "/size"); len(vs) > 0 || strings.HasPrefix(string(size), "-") {
