@@ -94,13 +94,18 @@ func legacyInitialize(c *probe.Case) *probe.Request {
 	return c.Request(spec.MethodInitialize, params).Of(spec.Rev20251125)
 }
 
-// modernOnly skips the case where the server claims a handshake revision.
+// modernOnly skips the case where the server claims or serves a handshake
+// revision.
 func modernOnly(c *probe.Case) bool {
 	if _, ok := claimed(c); !ok {
 		return false
 	}
 	if c.Facts().Legacy() {
 		c.Skip("the server claims a handshake revision, so it may answer initialize")
+		return false
+	}
+	if x := c.Once(legacyInitialize(c).Planting("initialize of a handshake revision")); negotiated(x) {
+		c.Skip("the server answers initialize: it serves the handshake era too")
 		return false
 	}
 	return true

@@ -7,7 +7,6 @@ import (
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
-	"github.com/mcprove/mcprove/wire"
 )
 
 // premiseRules are what everything else rests on.

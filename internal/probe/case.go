@@ -130,7 +130,7 @@ func (c *Case) result() Verdict {
 	case v.Reason != "":
 		v.Status = rule.Skip
 	case c.ctx.Err() != nil:
-		v.Status, v.Reason = rule.Skip, "the run ended before it was judged"
+		v.Status, v.Reason = rule.Skip, runEnded
 	case v.Seen > 0:
 		v.Status = rule.Pass
 	default:
@@ -138,6 +138,9 @@ func (c *Case) result() Verdict {
 	}
 	return *v
 }
+
+// runEnded is why a case is skipped for which there was no time.
+const runEnded = "the run ended before it was judged: give it longer, or choose rules with --only"
 
 // Context bounds the case.
 func (c *Case) Context() context.Context { return c.ctx }
@@ -263,8 +266,12 @@ func (c *Case) Note(x *Exchange, format string, args ...any) *Blame {
 }
 
 func (c *Case) blame(most rule.Status, x *Exchange, format string, args ...any) *Blame {
-	if x != nil && c.unclaimed(x) {
+	switch {
+	case c.ctx.Err() != nil && (x == nil || x.Response == nil):
+		c.Skip(runEnded)
 		return &Blame{} // of nobody
+	case x != nil && c.unclaimed(x):
+		return &Blame{}
 	}
 	b := &Blame{Status: min(most, c.info.Severity()), Message: fmt.Sprintf(format, args...)}
 	if x != nil {

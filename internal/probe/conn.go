@@ -375,10 +375,21 @@ var errNoBytes = errors.New("this carrier cannot send such a request")
 func (c *Conn) await(ctx context.Context, k *call, d time.Duration, until func(*Exchange) bool) *Exchange {
 	t := time.NewTimer(d)
 	defer t.Stop()
+	// A process that has not said a word may still be starting.
+	var start <-chan time.Time
+	if c.cold() && d > c.probe.o.Quiet {
+		s := time.NewTimer(c.probe.allowance())
+		defer s.Stop()
+		start = s.C
+	}
 	for {
 		c.mu.Lock()
 		x := c.snapshot(k)
 		changed := c.changed
+		if start != nil && len(c.lines) > 0 {
+			start = nil
+			t.Reset(d)
+		}
 		c.mu.Unlock()
 		if until(x) || x.Closed {
 			return x
@@ -386,11 +397,22 @@ func (c *Conn) await(ctx context.Context, k *call, d time.Duration, until func(*
 		select {
 		case <-changed:
 		case <-t.C:
+			if start == nil {
+				return x
+			}
+		case <-start:
 			return x
 		case <-ctx.Done():
 			return x
 		}
 	}
+}
+
+// cold reports whether a process has not said a word yet.
+func (c *Conn) cold() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.conn != nil && c.conn.Kind() == transport.Stdio && len(c.lines) == 0
 }
 
 // snapshot copies an exchange as it is. The lock is held.

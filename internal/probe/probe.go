@@ -62,7 +62,9 @@ type Probe struct {
 	turns  atomic.Int64
 	silent atomic.Int64 // exchanges to which nothing came
 	slow   atomic.Int64 // slowest answer so far, in nanoseconds
-	stays  atomic.Bool  // stdio: it does not end with its input
+	// started is how long the first process took to its first word.
+	started atomic.Int64
+	stays   atomic.Bool // stdio: it does not end with its input
 
 	elsewhere elsewhere
 
@@ -167,9 +169,6 @@ func (p *Probe) turn() int { return int(p.turns.Add(1)) }
 // many things does not cost the bound for each of them.
 func (p *Probe) patience() time.Duration {
 	full := p.o.Timeout
-	if p.Stdio() && p.slow.Load() == 0 {
-		return max(full, min(p.o.Start, firstPatience)) // it has to start first
-	}
 	if p.silent.Load() < patientTimes {
 		return full
 	}
@@ -177,10 +176,26 @@ func (p *Probe) patience() time.Duration {
 }
 
 const (
-	// firstPatience bounds the wait for the first answer of a process.
-	firstPatience = 25 * time.Second
 	patientTimes  = 2
 	leastPatience = 600 * time.Millisecond
+)
+
+// allowance is what a process gets for its start before the time of its first
+// answer counts: what the first one took several times over, since others start
+// beside it, and up to the bound for that one itself.
+func (p *Probe) allowance() time.Duration {
+	took := time.Duration(p.started.Load())
+	if took == 0 {
+		return min(p.o.Start, firstStart)
+	}
+	return min(firstStart, laterStart+4*took)
+}
+
+// firstStart bounds the wait for the first word of a process; laterStart is the
+// least that later ones get.
+const (
+	firstStart = 25 * time.Second
+	laterStart = 3 * time.Second
 )
 
 func (p *Probe) wasSilent() { p.silent.Add(1) }
@@ -190,6 +205,12 @@ func (p *Probe) wasQuick(x *Exchange) {
 		return
 	}
 	took := int64(x.End.Sub(x.Start))
+	if p.Stdio() && p.started.CompareAndSwap(0, took) {
+		return // the start counts, not the answer
+	}
+	if x.Method == spec.MethodToolsCall {
+		return // how long a tool takes says nothing of the server
+	}
 	for {
 		old := p.slow.Load()
 		if took <= old || p.slow.CompareAndSwap(old, took) {

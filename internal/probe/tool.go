@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/schemaset"
@@ -127,8 +128,12 @@ func (c *Case) calls(capabilities string) []*Exchange {
 func (c *Case) Onces(requests []*Request) []*Exchange {
 	out := make([]*Exchange, len(requests))
 	var wait sync.WaitGroup
+	begin := time.Now()
 	for i, r := range requests {
 		if !c.HTTP() {
+			if i > 0 && time.Since(begin) > onceBudget {
+				return out[:i] // tools that wait for something must not cost the run
+			}
 			out[i] = c.Once(r)
 			continue
 		}
@@ -137,6 +142,9 @@ func (c *Case) Onces(requests []*Request) []*Exchange {
 	wait.Wait()
 	return out
 }
+
+// onceBudget bounds the time for requests that are made one after the other.
+const onceBudget = 4 * time.Second
 
 // Asks are the exchanges in which a server asks for input: calls, reads and
 // prompts, made by a client that has every capability.

@@ -145,13 +145,20 @@ func (t *Traffic) Messages(kinds ...wire.Kind) []Received {
 	})
 }
 
+// knownMethod reports whether a revision has a request method.
+func knownMethod(name string, r spec.Revision) bool {
+	_, ok := spec.MethodAt(name, r)
+	return ok
+}
+
 // Results is every exchange that was answered by a result, those of one of the
 // methods when any is named. A request whose version is wrong on purpose is
-// left out: what is served all the same is of no revision.
+// left out, and one of a method that the revision does not have: what is served
+// all the same is of no revision.
 func (t *Traffic) Results(methods ...string) []*Exchange {
 	var out []*Exchange
 	for _, x := range t.Exchanges {
-		if x.Planted() != "" && x.Revision() != t.Revision {
+		if x.Planted() != "" && (x.Revision() != t.Revision || !knownMethod(x.Method, t.Revision)) {
 			continue
 		}
 		if m := x.Message(); m != nil && m.Kind == wire.Response && (len(methods) == 0 || slices.Contains(methods, x.Method)) {
