@@ -28,7 +28,8 @@ func Specimen() Script {
 		Prompts:      specimenPrompts(),
 		PageSize:     3,
 		TTL:          30_000,
-		Meta:         []byte(`{"com.example/edition":"spring"}`),
+		Meta: []byte(`{"com.example/edition":"spring","traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",` +
+			`"tracestate":"office=east","baggage":"edition=spring"}`),
 		// Anybody may know it: the processes of one specimen are one server.
 		State: State{Key: []byte("tide-office"), TTL: 10 * time.Minute},
 	}
@@ -74,6 +75,7 @@ func specimenResources() []Resource {
 				member{"mimeType", quote("image/png")}, member{"size", number(int64(len(picture)))}),
 			Contents: []byte(`[{"uri":"tide://chart","mimeType":"image/png","blob":"` + specimenPicture + `"}]`),
 		},
+		textResource("file:///tide-office/tables/2026.txt", "tables", "Tables", "The tables of the year.", "text/plain", "January: 4.8 m\nFebruary: 4.9 m\n"),
 		textResource("tide://log", "log", "Log", "What was measured last.", "text/plain", "08:00 east 2.4 m\n08:00 west 2.1 m\n"),
 		textResource("tide://notices", "notices", "Notices", "What pilots should know today.", "text/plain", "The west buoy is being painted.\n"),
 	}

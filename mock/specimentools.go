@@ -68,7 +68,7 @@ func specimenTools() []Tool {
 		{
 			Definition: safeTool("route_notice", "Route a notice", "Says which office a notice goes to.",
 				`{"type":"object","properties":{`+
-					`"region":{"type":"string","minLength":1,"maxLength":40,"pattern":"^[ -~]*[!-~]$","description":"Where the notice belongs.","examples":["north"],"x-mcp-header":"Region"},`+
+					`"region":{"type":"string","minLength":1,"maxLength":40,"description":"Where the notice belongs.","examples":["north"],"x-mcp-header":"Region"},`+
 					`"copies":{"type":"integer","minimum":1,"maximum":9007199254740991,"description":"How many copies are wanted.","x-mcp-header":"Copies"},`+
 					`"urgent":{"type":"boolean","description":"Whether it must go today.","x-mcp-header":"Urgent"}},`+
 					`"required":["region"],"additionalProperties":false}`),
