@@ -109,6 +109,9 @@ func hintsRule(id, method string) Rule {
 				l.fail("", subject(x), x, "a result of %s has %s", method, strings.Join(missing, " and ")).In(x.Response, "/result")
 			}
 			l.close()
+			if method == spec.MethodResourcesRead {
+				noRead(c, t)
+			}
 			c.UnseenOf(t, method)
 		},
 		Break: Break{Faults: []mock.Fault{mock.On(method).OfType(spec.ResultComplete).Remove("/result/" + spec.FieldTTL)}},

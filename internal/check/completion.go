@@ -219,7 +219,7 @@ func completionShape(c *probe.Case, t *probe.Traffic) {
 	l.close()
 	f := t.Facts
 	if f.Capabilities == nil || !f.Declares("completions") {
-		c.Unseen("the server declares no completions")
+		uncompleted(c, t)
 		return
 	}
 	for _, x := range t.Exchanges {
@@ -235,7 +235,10 @@ func completionShape(c *probe.Case, t *probe.Traffic) {
 
 // uncompleted is why a rule about completions saw none.
 func uncompleted(c *probe.Case, t *probe.Traffic) {
-	if t.Facts.Capabilities != nil && !t.Facts.Declares("completions") {
+	switch f := t.Facts; {
+	case f.Capabilities == nil:
+		c.UnseenFor("discover.implemented", "the server's capabilities are not known")
+	case !f.Declares("completions"):
 		c.Unseen("the server declares no completions")
 	}
 	c.Unseen("no argument of a prompt or template could be completed")

@@ -63,9 +63,9 @@ func (l *ledger) close() {
 		switch n := len(e.places) - 1; n {
 		case 0:
 		case 1:
-			e.blame.Message += "; so is one other"
+			e.blame.Message += "; the same in one other place"
 		default:
-			e.blame.Message += fmt.Sprintf("; so are %d others", n)
+			e.blame.Message += fmt.Sprintf("; the same in %d other places", n)
 		}
 	}
 }
@@ -89,10 +89,11 @@ func insist(c *probe.Case, r *probe.Request) *probe.Exchange {
 }
 
 // completes are the complete results, of one of the methods when any is named,
-// to requests of the revision that is judged. What a server answers to a
-// request that names no revision, or another one, has another form.
+// to good requests of the revision that is judged. What a server answers to a
+// request that names no revision, or another one, has another form; what it
+// makes of nonsense may be nonsense.
 func completes(t *probe.Traffic, methods ...string) []*probe.Exchange {
-	return slices.DeleteFunc(t.Completes(methods...), func(x *probe.Exchange) bool { return !applies(t, x) })
+	return slices.DeleteFunc(t.Completes(methods...), func(x *probe.Exchange) bool { return x.Planted() != "" || !applies(t, x) })
 }
 
 // applies reports whether rules about results of a method hold for an exchange:

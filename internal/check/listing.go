@@ -84,6 +84,9 @@ func answersList(capability, method string) func(*probe.Case, *probe.Traffic) {
 		for i, x := range f.List(method).Pages {
 			raw := x.Member(member)
 			switch {
+			case x.OK() && !x.Complete():
+				c.UnseenFor("mrtr.supported-methods-only", "%s was answered by %s", method, x.Brief())
+				return
 			case x.OK() && jsonx.KindOf(raw) == jsonx.Array:
 				c.Pass(x)
 				continue

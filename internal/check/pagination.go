@@ -134,7 +134,7 @@ func nextCursorString(c *probe.Case, t *probe.Traffic) {
 func lists(c *probe.Case) []*probe.List {
 	var out []*probe.List
 	for _, method := range pagedMethods(c.Probe().Revision()) {
-		if l := c.Facts().List(method); len(l.Pages) > 0 && l.Pages[0].OK() {
+		if l := c.Facts().List(method); len(l.Pages) > 0 && l.Pages[0].Complete() {
 			out = append(out, l)
 		}
 	}

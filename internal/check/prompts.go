@@ -3,6 +3,8 @@
 package check
 
 import (
+	"encoding/json"
+
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/mock"
@@ -131,18 +133,15 @@ func promptShape(c *probe.Case, t *probe.Traffic) {
 		}
 	}
 	l.close()
-	if f := t.Facts; f.Declares("prompts") && f.List(spec.MethodPromptsList).OK() {
-		c.Unseen("the server lists no prompts")
-	}
 	c.UnseenOf(t, spec.MethodPromptsList)
 }
 
 // noPrompt is why a rule about what a prompt holds saw nothing.
 func noPrompt(c *probe.Case, t *probe.Traffic) {
-	if f := t.Facts; f.Declares("prompts") && f.List(spec.MethodPromptsList).OK() {
-		c.Unseen("no prompt could be got that has such content")
+	if len(t.Facts.Prompts()) == 0 {
+		c.UnseenOf(t, spec.MethodPromptsList)
 	}
-	c.UnseenOf(t, spec.MethodPromptsList)
+	c.Unseen("no prompt could be got that has such content")
 }
 
 // promptMessages leaves to their own rules what images, audio and resources
@@ -233,7 +232,7 @@ func embeddedFields(c *probe.Case, t *probe.Traffic) {
 		switch {
 		case !hasURI:
 			l.fail("uri", b.pointer, b.x, "a resource in a prompt has the uri %s", orNothing(r.get("uri"))).In(b.x.Response, r.pointer)
-		case fault == uriNoScheme:
+		case fault == uriNoScheme && !sentAs(b.x, uri): // a prompt may put an argument there
 			l.fail("uri", b.pointer, b.x, "the uri %s of a resource in a prompt is no URI: it has no scheme", jsonQuote(uri)).In(b.x.Response, r.pointer+"/uri")
 		case !isText && !isBlob:
 			l.fail("data", b.pointer, b.x, "a resource in a prompt has neither text nor blob").In(b.x.Response, r.pointer)
@@ -249,6 +248,16 @@ func embeddedFields(c *probe.Case, t *probe.Traffic) {
 	}
 	l.close()
 	noPrompt(c, t)
+}
+
+// sentAs reports whether a text is an argument that the client chose.
+func sentAs(x *probe.Exchange, s string) bool {
+	for _, m := range probe.Members(probe.Lookup(x.Sent.Message().Params, "/arguments")) {
+		if probe.Text(json.RawMessage(m.Value)) == s {
+			return true
+		}
+	}
+	return false
 }
 
 func promptsRespected(c *probe.Case, t *probe.Traffic) {

@@ -93,10 +93,15 @@ func readContents(c *probe.Case, t *probe.Traffic) {
 		}
 	}
 	l.close()
-	if t.Facts.Declares("resources") && len(t.Facts.Resources()) == 0 {
+	noRead(c, t)
+}
+
+// noRead is why a rule about what is read saw nothing.
+func noRead(c *probe.Case, t *probe.Traffic) {
+	if len(t.Facts.Resources()) == 0 {
 		c.UnseenOf(t, spec.MethodResourcesList)
 	}
-	c.UnseenOf(t, spec.MethodResourcesRead)
+	c.Unseen("no resource could be read that has such content")
 }
 
 // readable reports whether a resource can be read: it may ask for input first,
@@ -201,7 +206,7 @@ func blobsEncoded(c *probe.Case, t *probe.Traffic) {
 		judgeBase64(&l, part.at("blob"), "the blob of a resource")
 	}
 	l.close()
-	c.Unseen("no resource with a blob was read")
+	noRead(c, t)
 }
 
 func updatedShape(c *probe.Case, t *probe.Traffic) {

@@ -196,9 +196,6 @@ func templateShape(c *probe.Case, t *probe.Traffic) {
 		}
 	}
 	l.close()
-	if f := t.Facts; f.Declares("resources") && f.List(spec.MethodResourceTemplatesList).OK() {
-		c.Unseen("the server lists no templates")
-	}
 	c.UnseenOf(t, spec.MethodResourceTemplatesList)
 }
 

@@ -42,7 +42,12 @@ func (c *Case) UnseenOf(t *Traffic, method string) {
 			return
 		}
 	}
-	for _, x := range f.List(method).Pages {
+	l := f.List(method)
+	if l.Whole && l.OK() && len(l.Items) == 0 {
+		c.Unseen("%s gave an empty list", method)
+		return
+	}
+	for _, x := range l.Pages {
 		if id := owner(method); !x.OK() && id != c.info.ID {
 			c.UnseenFor(id, "%s without any fault does not work: %s", method, x.Brief())
 			return
