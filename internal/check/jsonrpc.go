@@ -5,6 +5,7 @@ package check
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/probe"
@@ -35,10 +36,10 @@ var jsonrpcRules = []Rule{
 			Fix:   "treat methods of features you do not declare as methods you do not know",
 		},
 		In: modern, Check: ungatedMethod,
-		Break: Break{Faults: []mock.Fault{
-			mock.On(spec.MethodDiscover).Remove("/result/capabilities/completions"),
-			mock.On(spec.MethodComplete).Error(spec.CodeInternalError, "completions are switched off"),
-		}},
+		Break: Break{
+			Base:   promptlessServer,
+			Faults: []mock.Fault{mock.On(spec.MethodPromptsList).Error(spec.CodeInternalError, "prompts are switched off")},
+		},
 	},
 	{
 		Info: rule.Info{
@@ -112,6 +113,12 @@ func readAbsent(c *probe.Case) {
 	}
 }
 
+// promptlessServer is a server that has no prompts and says so.
+func promptlessServer(s *mock.Script) {
+	s.Prompts = nil
+	s.Capabilities = []byte(`{"completions":{},"logging":{},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}`)
+}
+
 func unknownMethod(c *probe.Case) {
 	if _, ok := c.Plain(); !ok {
 		return
@@ -125,13 +132,12 @@ func unknownMethod(c *probe.Case) {
 	}
 }
 
-// gated are methods that only a declared capability brings. Their params are
-// good, as far as they can be.
-var gated = []struct{ topic, method, params string }{
-	{"tools", spec.MethodToolsList, ""},
-	{"prompts", spec.MethodPromptsList, ""},
-	{"resources", spec.MethodResourcesList, ""},
-	{"completion", spec.MethodComplete, `{"ref":{"type":"ref/prompt","name":"` + noMethod + `"},"argument":{"name":"a","value":""}}`},
+// gated are methods that only a declared capability brings, with the rule that
+// speaks where they are served all the same. Completion has a rule of its own.
+var gated = []struct{ served, method string }{
+	{"tools.capability-declared", spec.MethodToolsList},
+	{"prompts.capability-declared", spec.MethodPromptsList},
+	{"resources.capability-declared", spec.MethodResourcesList},
 }
 
 func ungatedMethod(c *probe.Case) {
@@ -147,12 +153,12 @@ func ungatedMethod(c *probe.Case) {
 		if c.Facts().Declares(m.Capability.Path) {
 			continue
 		}
-		x := c.Send(c.Request(g.method, g.params).Planting("a method of a capability that is not declared"))
+		x := c.Send(c.Request(g.method, "").Planting("a method of a capability that is not declared"))
 		switch {
 		case x.Is(spec.CodeMethodNotFound):
 			c.Pass(x)
 		case x.OK():
-			c.SkipFor(g.topic+".capability-declared", "%s is served, though it is not declared", g.method)
+			c.SkipFor(g.served, "%s is served, though it is not declared", g.method)
 		default:
 			c.Fail(x, "the server declares no %s, and answers %s by %s, not by error %d",
 				m.Capability.Path, g.method, x.Brief(), spec.CodeMethodNotFound)
@@ -192,44 +198,50 @@ func invalidParams(c *probe.Case) {
 }
 
 // own is a connection of the case's own over stdio, where the next message may
-// end the process; nil is the shared one. ok is false when there is none.
-func own(c *probe.Case) (conn *probe.Conn, ok bool) {
+// end the process; nil is the shared one. It has answered the good request, so
+// that it is not the start of the process that is waited for. ok is false when
+// there is none.
+func own(c *probe.Case, good *probe.Request) (conn *probe.Conn, ok bool) {
 	if !c.Probe().Stdio() {
 		return nil, true
 	}
-	conn = c.Open()
-	return conn, conn != nil
+	if conn = c.Open(); conn == nil {
+		return nil, false
+	}
+	if x := c.SendOn(conn, good); !x.OK() {
+		c.Skip("a further process answered %s by %s", good.Method, x.Brief())
+		return nil, false
+	}
+	return conn, true
 }
 
-// hear sends what over stdio may go without an answer, and listens for a while.
-// Over HTTP every message has its response.
-func hear(c *probe.Case, conn *probe.Conn, r *probe.Request) *probe.Stream {
-	s := c.Start(conn, r)
-	wait := c.Probe().Quiet()
-	if !c.Probe().Stdio() {
-		s.Answer()
-		return s
-	}
-	s.Until(wait, func(x *probe.Exchange) bool { return x.Response != nil })
-	return s
-}
+// heard reports whether a response came.
+func heard(x *probe.Exchange) bool { return x.Response != nil }
 
 func parseError(c *probe.Case) {
 	good, ok := c.Plain()
 	if !ok {
 		return
 	}
-	conn, ok := own(c)
+	conn, ok := own(c, good)
 	if !ok {
 		return
 	}
-	s := hear(c, conn, good.Text(`{"jsonrpc":"2.0","id":1,"method":"`+good.Method+`","params":{`).Planting("half a JSON text"))
+	s := c.Start(conn, good.Text(`{"jsonrpc":"2.0","id":1,"method":"`+good.Method+`","params":{`).Planting("half a JSON text"))
+	if c.Probe().Stdio() {
+		s.Until(c.Probe().Quiet(), heard) // it may go without an answer
+	} else {
+		s.Answer()
+	}
 	after := c.SendOn(conn, good)
 	x := s.Now()
 	code, coded := x.Code()
+	if conn != nil && !coded {
+		code, coded = lateRefusal(conn)
+	}
 	switch {
 	case !after.OK():
-		c.Fail(x, "after a text that is not JSON, %s is answered by %s", good.Method, after.Brief()).And(after)
+		c.Fail(x, "after a text that is not JSON, %s got %s", good.Method, after.Brief()).And(after)
 	case x.OK():
 		c.Fail(x, "a text that is not JSON was answered by a result")
 	case x.Status() >= http.StatusInternalServerError:
@@ -245,6 +257,18 @@ func parseError(c *probe.Case) {
 	}
 }
 
+// lateRefusal is the code of an error without an id on a connection, where it
+// came too late to be told whose it is.
+func lateRefusal(conn *probe.Conn) (code int, ok bool) {
+	for _, f := range conn.Lines() {
+		m := f.Message()
+		if _, keyed := m.Key(); m.Kind == wire.ErrorResponse && !keyed && !m.Has(wire.FaultErrorShape) {
+			return int(m.Error.Code), true
+		}
+	}
+	return 0, false
+}
+
 // invalidRequest sends what is JSON and no request. One finding names all that
 // was taken.
 func invalidRequest(c *probe.Case) {
@@ -252,36 +276,63 @@ func invalidRequest(c *probe.Case) {
 	if !ok {
 		return
 	}
-	conn, ok := own(c)
+	conn, ok := own(c, good)
 	if !ok {
 		return
 	}
 	params := `"params":` + string(wire.Read(good.Encode([]byte("1"))).Params)
-	bad := []struct {
-		what, text string
-		quiet      bool // it may be taken for something that needs no answer
-	}{
-		{`with jsonrpc "1.0"`, `{"jsonrpc":"1.0","id":"mcprove-1","method":"` + good.Method + `",` + params + `}`, false},
-		{"without jsonrpc", `{"id":"mcprove-2","method":"` + good.Method + `",` + params + `}`, false},
-		{"that is a string alone", `"` + good.Method + `"`, true},
+	bad := []struct{ what, text string }{
+		{`with jsonrpc "1.0"`, `{"jsonrpc":"1.0","id":"mcprove-1","method":"` + good.Method + `",` + params + `}`},
+		{"without jsonrpc", `{"id":"mcprove-2","method":"` + good.Method + `",` + params + `}`},
+		{"that is a string alone", `"` + good.Method + `"`},
+	}
+	var streams []*probe.Stream
+	for _, b := range bad {
+		streams = append(streams, c.Start(conn, good.Text(b.text).Planting("a message "+b.what)))
+	}
+	if conn != nil {
+		c.SendOn(conn, good) // what comes behind it would have come by now
 	}
 	var taken []string
 	var shown []*probe.Exchange
-	for _, b := range bad {
-		x := hear(c, conn, good.Text(b.text).Planting("a message "+b.what)).Now()
-		refused := x.Is(spec.CodeInvalidRequest) || c.HTTP() && x.Refused() ||
-			b.quiet && c.Probe().Stdio() && x.Response == nil
-		if refused {
-			c.Pass(x)
-			continue
+	for i, s := range streams {
+		x := refusal(c, s)
+		switch {
+		case x.Is(spec.CodeInvalidRequest), c.HTTP() && x.Refused(), !heard(x) && !x.Died() && c.Probe().Stdio():
+			c.Pass(x) // over stdio what is no request may be dropped
+		default:
+			taken = append(taken, fmt.Sprintf("one %s got %s", bad[i].what, x.Brief()))
+			shown = append(shown, x)
 		}
-		taken = append(taken, fmt.Sprintf("one %s by %s", b.what, x.Brief()))
-		shown = append(shown, x)
 	}
-	if len(taken) > 0 {
-		c.Fail(shown[0], "messages that are no requests were answered: %s; not by error %d",
-			strings.Join(taken, ", "), spec.CodeInvalidRequest).And(shown[1:]...)
+	if len(taken) == 0 {
+		return
 	}
+	if slices.ContainsFunc(shown, (*probe.Exchange).Died) && conn != nil && diesOfNoise(c, good) {
+		c.SkipFor("jsonrpc.parse-error-32700", "whatever is no request ends the process")
+		return
+	}
+	c.Fail(shown[0], "messages that are no requests are refused by error %d: %s",
+		spec.CodeInvalidRequest, strings.Join(taken, ", ")).And(shown[1:]...)
+}
+
+// diesOfNoise reports whether a text that is not JSON ends a process too.
+func diesOfNoise(c *probe.Case, good *probe.Request) bool {
+	conn, ok := own(c, good)
+	if !ok {
+		return false
+	}
+	c.Start(conn, good.Text("{").Planting("half a JSON text"))
+	return c.SendOn(conn, good).Died()
+}
+
+// refusal is what comes for a message that over stdio may go without an answer.
+func refusal(c *probe.Case, s *probe.Stream) *probe.Exchange {
+	if !c.Probe().Stdio() {
+		return s.Answer()
+	}
+	x, _ := s.Until(c.Probe().Quiet(), heard)
+	return x
 }
 
 // internalError looks for failures that nobody asked for: a page of status 500

@@ -98,7 +98,7 @@ var jsonrpcResultRules = []Rule{
 		In: modern, Watch: resultTypeComplete, Stir: discoverUnderIDs,
 		Break: Break{
 			Faults: []mock.Fault{unusualResult.Set("/result/resultType", `"input_required"`)},
-			Also:   []string{"mrtr.supported-methods-only", "mrtr.at-least-one-field"},
+			Also:   []string{"mrtr.supported-methods-only", "mrtr.at-least-one-field", "caching.interim-none"},
 		},
 	},
 }

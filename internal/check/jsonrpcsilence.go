@@ -22,7 +22,7 @@ func notifyUnknown(c *probe.Case) {
 	if !ok {
 		return
 	}
-	conn, ok := own(c)
+	conn, ok := own(c, good)
 	if !ok {
 		return
 	}
@@ -142,24 +142,29 @@ func sendBatch(c *probe.Case) {
 	if !ok {
 		return
 	}
-	conn, ok := own(c)
+	conn, ok := own(c, good)
 	if !ok {
 		return
 	}
 	one, two := string(good.Encode([]byte("990001"))), string(good.Encode([]byte("990002")))
-	hear(c, conn, good.Text("["+one+","+two+"]").Planting("an array of messages"))
+	refusal(c, c.Start(conn, good.Text("["+one+","+two+"]").Planting("an array of messages")))
 }
 
 func noBatch(c *probe.Case, t *probe.Traffic) {
 	for _, r := range t.Messages() {
-		if m := r.Message(); m.Kind == wire.Batch {
+		if m := r.Message(); m.Kind == wire.Batch && r.Exchange != nil {
 			c.Fail(r.Exchange, "the server sent an array of %d messages", len(m.Batch())).In(r.Frame, "")
 			continue
 		}
 		c.Pass(r.Exchange)
 	}
+	for _, s := range t.Stray {
+		if m := s.Frame.Message(); m.Kind == wire.Batch {
+			c.Fail(batchOn(t, s.Conn), "the server sent an array of %d messages", len(m.Batch())).In(s.Frame, "")
+		}
+	}
 	for _, x := range t.Exchanges {
-		if x.Sent == nil || x.Sent.Message().Kind != wire.Batch {
+		if !isBatch(x) {
 			continue
 		}
 		if n := batchResults(t, x); n > 0 {
@@ -169,6 +174,17 @@ func noBatch(c *probe.Case, t *probe.Traffic) {
 		c.Pass(x)
 	}
 	c.Unseen("the server sent no message")
+}
+
+func isBatch(x *probe.Exchange) bool { return x.Sent != nil && x.Sent.Message().Kind == wire.Batch }
+
+// batchOn is the batch that was sent on a connection, nil without one.
+func batchOn(t *probe.Traffic, conn int) *probe.Exchange {
+	i := slices.IndexFunc(t.Exchanges, func(x *probe.Exchange) bool { return x.Conn == conn && isBatch(x) })
+	if i < 0 {
+		return nil
+	}
+	return t.Exchanges[i]
 }
 
 // batchResults counts the results that came for the messages of a batch.
