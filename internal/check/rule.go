@@ -122,6 +122,7 @@ var topics = [][]Rule{
 	resourceRules,
 	resourceReadRules,
 	resourceURIRules,
+	announceRules,
 }
 
 var all = sync.OnceValue(func() []*Rule {

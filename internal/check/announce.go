@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/probe"
+	"github.com/mcprove/mcprove/mock"
+	"github.com/mcprove/mcprove/rule"
+	"github.com/mcprove/mcprove/spec"
+)
+
+// announceRules are those of the changes that a server tells of. A change that
+// nobody makes cannot be seen: they need a tool that makes one.
+var announceRules = []Rule{
+	listChangedRule("prompts", spec.MethodPromptsList, spec.NotificationPromptsListChanged, promptsPage),
+	listChangedRule("resources", spec.MethodResourcesList, spec.NotificationResourcesListChanged, resourcesPage),
+	{
+		Info: rule.Info{
+			ID: "resources.updated-notification", Level: rule.Should, Basis: rule.Keyword, Section: resourcesPage + "#subscriptions",
+			Title: "a change of a resource that a client watches is told",
+			Why:   "clients go on with the old contents, and have no reason to read again",
+			Fix:   "send notifications/resources/updated on each stream that asked for the uri, or do not declare resources.subscribe",
+		},
+		In: modern, Check: updateTold, Needs: "--tool",
+		Break: Break{Faults: []mock.Fault{
+			mock.On(spec.MethodResourcesRead).When(afterwards).OfType(spec.ResultComplete).Set("/result/contents/0/mimeType", `"text/x-other"`),
+			mock.OnNotification(spec.NotificationResourcesUpdated).Drop(),
+		}},
+	},
+}
+
+// afterMark tells what is asked again after calls; a fault needs to know.
+const afterMark = "after-calls"
+
+var afterwards = mock.ParamIs(markAt, `"`+afterMark+`"`)
+
+// listChangedRule is the rule about changes of one list.
+func listChangedRule(family, method, notification, page string) Rule {
+	member, _ := listMember(method)
+	return Rule{
+		Info: rule.Info{
+			ID: family + ".list-changed-notification", Level: rule.Should, Basis: rule.Keyword, Section: page + "#list-changed-notification",
+			Title: "a change of the list of " + family + " is told to who asked for it",
+			Why:   "clients that rely on it show a list that is out of date until they connect again",
+			Fix:   "send " + notification + " on each stream that asked for it, or do not declare " + family + ".listChanged",
+		},
+		In: modern, Needs: "--tool",
+		Check: func(c *probe.Case) {
+			w, ok := witnessed(c, family+".listChanged")
+			if !ok {
+				return
+			}
+			before, was := w.before[method]
+			after, is := w.after[method]
+			switch {
+			case len(w.listen.Notifications(notification)) > 0:
+				c.Pass(w.listen)
+			case was && is && !slices.Equal(before, after):
+				c.Fail(w.listen, "the list of %s changed while a subscription to its changes was open, and nothing was told", family).And(w.pages[method]...)
+			default:
+				c.Skip("nothing that may be called changes the list of %s: name a tool that does with --tool 'NAME={...}'", family)
+			}
+		},
+		Break: Break{Faults: []mock.Fault{
+			mock.On(method).When(afterwards).OnPage(1).Remove("/result/" + member + "/0"),
+			mock.OnNotification(notification).Drop(),
+		}},
+	}
+}
+
+func updateTold(c *probe.Case) {
+	w, ok := witnessed(c, "resources.subscribe")
+	if !ok {
+		return
+	}
+	if len(w.listen.Notifications(spec.NotificationResourcesUpdated)) > 0 {
+		c.Pass(w.listen)
+		return
+	}
+	for i, uri := range w.uris {
+		before, after := w.reads[i][0], w.reads[i][1]
+		if steady(before) && steady(after) && !probe.Same(before[0].Member("contents"), after[0].Member("contents")) {
+			c.Fail(w.listen, "the contents of %s changed while a subscription to them was open, and nothing was told", jsonQuote(uri)).
+				And(before[0], after[0]).Of("resource", uri)
+			return
+		}
+	}
+	c.Skip("nothing that may be called changes a resource: name a tool that does with --tool 'NAME={...}'")
+}
+
+// steady reports whether a resource was the same twice in a row: one that is
+// another every time has no changes to tell of.
+func steady(reads []*probe.Exchange) bool {
+	return len(reads) == 2 && reads[0].Complete() && reads[1].Complete() &&
+		probe.Same(reads[0].Member("contents"), reads[1].Member("contents"))
+}
+
+// witness is what one subscription to everything was told while tools were
+// called, and what was there before and after.
+type witness struct {
+	listen        *probe.Exchange
+	acknowledged  bool
+	before, after map[string][]string // items of the lists by method, sorted
+	pages         map[string][]*probe.Exchange
+	uris          []string
+	reads         [][2][]*probe.Exchange // of each, twice before and twice after
+}
+
+// witnessed is made once for all rules that hang on changes. Where the server
+// does not declare that it tells of them the case is skipped, and ok is false.
+func witnessed(c *probe.Case, capability string) (w *witness, ok bool) {
+	if !c.Declared(capability) {
+		return nil, false
+	}
+	w = probe.Share(c.Probe(), "changes", func() *witness { return witnessChanges(c) })
+	if !w.acknowledged {
+		c.SkipFor("subscriptions.ack-sent", "a subscription to changes was answered by %s", w.listen.Brief())
+		return nil, false
+	}
+	return w, true
+}
+
+func witnessChanges(c *probe.Case) *witness {
+	w := &witness{before: map[string][]string{}, after: map[string][]string{}, pages: map[string][]*probe.Exchange{}, uris: resourceURIs(c)}
+	filter := filterAll[:len(filterAll)-1]
+	if len(w.uris) > 0 {
+		filter += `,"` + memberResources + `":` + textList(w.uris)
+	}
+	s := c.Start(nil, listenRequest(c, filter+"}"))
+	defer s.Close()
+	w.listen, w.acknowledged = s.Until(c.Probe().Patience(), func(x *probe.Exchange) bool { return acknowledgement(x) != nil })
+	if !w.acknowledged {
+		return w
+	}
+	w.look(c, w.before, 0, "before-calls")
+	w.call(c)
+	w.look(c, w.after, 1, afterMark)
+	w.listen, _ = s.Until(c.Probe().Quiet(), func(x *probe.Exchange) bool { return false })
+	return w
+}
+
+// look reads the lists and the resources that are watched.
+func (w *witness) look(c *probe.Case, into map[string][]string, turn int, name string) {
+	for _, list := range lists(c) {
+		into[list.Method] = []string{}
+		for r := c.Request(list.Method, ""); r != nil; {
+			x := c.Send(marked(r, name))
+			r = nil
+			if !x.Complete() {
+				delete(into, list.Method)
+				break
+			}
+			w.pages[list.Method] = append(w.pages[list.Method], x)
+			member, _ := listMember(list.Method)
+			for _, e := range probe.Elements(x.Member(member)) {
+				into[list.Method] = append(into[list.Method], canonicalText(e))
+			}
+			if next, more := nextCursor(x); more && len(w.pages[list.Method]) < 2*manyPages {
+				r = c.Request(list.Method, "").Param(spec.FieldCursor, string(jsonx.Quote(next)))
+			}
+		}
+		slices.Sort(into[list.Method])
+	}
+	for i, uri := range w.uris {
+		if turn == 0 {
+			w.reads = append(w.reads, [2][]*probe.Exchange{})
+		}
+		for range 2 {
+			w.reads[i][turn] = append(w.reads[i][turn], c.Send(marked(c.Probe().ReadRequest(uri), name)))
+		}
+	}
+}
+
+// call calls the tools that may be called, but for those that take long: one
+// of them may change something.
+func (w *witness) call(c *probe.Case) {
+	before := c.Calls()
+	begin := time.Now()
+	for i, t := range c.Probe().Callable() {
+		if x := before[i]; x.OK() && (t.Named || x.End.Sub(x.Start) <= quickCall && time.Since(begin) <= callBudget) {
+			c.Send(c.Probe().CallRequest(t.Item, t.Arguments))
+		}
+	}
+}
+
+// canonicalText is a JSON value in the one form that equal values have.
+func canonicalText(raw []byte) string {
+	if c, err := jsonx.Canonical(raw); err == nil {
+		return string(c)
+	}
+	return string(raw)
+}
