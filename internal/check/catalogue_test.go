@@ -76,7 +76,8 @@ func catalogue(t *testing.T) map[string]*entry {
 
 // uncatalogued are rules that the catalogue does not have, with the reason.
 var uncatalogued = map[string]string{
-	"base.answers": "a premise of all others, not a sentence of the specification",
+	"base.answers":  "a premise of all others, not a sentence of the specification",
+	"base.stays-up": "a premise of all others, not a sentence of the specification",
 }
 
 // narrower are rules that are judged over one transport though the catalogue
