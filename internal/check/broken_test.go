@@ -25,7 +25,7 @@ var brokenServers = []struct {
 	want  []string
 }{
 	{file: "plain"},
-	{file: "any-origin", only: transport.StreamableHTTP, want: []string{"transport-http.origin-403"}},
+	{file: "any-origin", only: transport.StreamableHTTP, want: []string{"transport-http.origin-validated"}},
 	{file: "empty-contents", want: []string{"resources.not-found-no-empty-contents"}},
 	{file: "no-caching-hints", want: []string{
 		"discover.cache-hints", "caching.hints-tools-list", "caching.hints-prompts-list", "caching.hints-resources-list",

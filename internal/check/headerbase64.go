@@ -65,7 +65,7 @@ var headerValueRules = []Rule{
 			Fix:   "answer HTTP 400 and error -32020 when Mcp-Name or Mcp-Param holds a byte outside 0x20 to 0x7E but a tab",
 		},
 		In: modern, Check: nameCharacters,
-		Break: Break{Faults: []mock.Fault{mock.Lenient(mock.CheckHeaderChars)}},
+		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodPromptsGet).Lenient(mock.CheckHeaderChars)}},
 	},
 }
 

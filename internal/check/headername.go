@@ -3,6 +3,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -11,6 +12,8 @@ import (
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
 )
+
+const ruleNameElsewhere = "http-header.name-not-needed-elsewhere"
 
 // headerNameRules are those of Mcp-Name.
 var headerNameRules = []Rule{
@@ -56,7 +59,7 @@ var headerNameRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "http-header.name-not-needed-elsewhere", Level: rule.MustNot, Basis: rule.Derived, Section: httpStandard, Transport: "http",
+			ID: ruleNameElsewhere, Level: rule.MustNot, Basis: rule.Derived, Section: httpStandard, Transport: "http",
 			Title: "Mcp-Name is not demanded for methods that have nothing to name",
 			Why:   "a client has no value to send, so a method that demands one can be reached by nobody",
 			Fix:   "look at Mcp-Name for tools/call, resources/read and prompts/get alone",
@@ -160,12 +163,20 @@ func (n *nameRequest) with(c *probe.Case, value, planting string) *probe.Exchang
 	return c.Once(n.Header(spec.HeaderName, value).Planting(planting))
 }
 
-// sound reports whether the request without a fault is answered, and not
-// refused for a header.
+// sound reports whether the request without a fault is served, or refused for
+// what it names and nothing else.
 func (n *nameRequest) sound(c *probe.Case) bool {
 	x := n.control(c)
-	return x.OK() || !n.real && x.Response != nil && !x.Is(spec.CodeHeaderMismatch)
+	if n.real || x.OK() {
+		return x.OK()
+	}
+	code, refused := x.Code()
+	return refused && !slices.Contains(elsewhere, code)
 }
+
+// elsewhere are the codes of a refusal that has nothing to do with what a
+// request names.
+var elsewhere = []int{spec.CodeHeaderMismatch, spec.CodeMissingClientCapability, spec.CodeUnsupportedVersion, spec.CodeMethodNotFound}
 
 // alike reports whether an answer is that of the request without the fault.
 func (n *nameRequest) alike(c *probe.Case, x *probe.Exchange) bool {

@@ -4,7 +4,7 @@ package check
 
 import (
 	"net/http"
-	"net/url"
+	"strings"
 
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/mock"
@@ -91,12 +91,8 @@ func origins(c *probe.Case) (values, what []string) {
 // hostOf is the name by which the server is reached, empty where that is an
 // IPv6 address, which no foreign name looks like.
 func hostOf(c *probe.Case) string {
-	x := c.Facts().Discover
-	if x == nil || x.SentHead == nil {
-		return ""
-	}
-	u, err := url.Parse(x.SentHead.URL)
-	if err != nil || u.Hostname() == "" || u.Hostname()[0] == '[' || u.Hostname()[0] == ':' {
+	u := endpointOf(c)
+	if u == nil || strings.Contains(u.Hostname(), ":") {
 		return ""
 	}
 	return u.Hostname()

@@ -12,11 +12,16 @@ import (
 	"github.com/mcprove/mcprove/spec"
 )
 
+const ruleEndpoint = "transport-http.single-endpoint"
+
+// aboveLists are rules that say of a list which is not answered why that is.
+var aboveLists = []string{ruleEndpoint, ruleNameElsewhere}
+
 // httpStatusRules are those of the endpoint and of statuses that mean something.
 var httpStatusRules = []Rule{
 	{
 		Info: rule.Info{
-			ID: "transport-http.single-endpoint", Level: rule.Must, Basis: rule.Keyword, Section: httpSecurity, Transport: "http",
+			ID: ruleEndpoint, Level: rule.Must, Basis: rule.Keyword, Section: httpSecurity, Transport: "http",
 			Title: "one path takes the POST of every method",
 			Why:   "a client has one URL, so what lives at another path is out of its reach",
 			Fix:   "serve all methods at the one endpoint, and tell them apart by the body",

@@ -32,8 +32,7 @@ var httpStreamRules = []Rule{
 		},
 		In: since2503, Watch: requestContentType,
 		Break: Break{
-			Faults: []mock.Fault{mock.On(spec.MethodComplete).When(mock.HasParam("/ref")).Header(spec.HeaderContentType, "text/plain")},
-			Also:   []string{"completion.shape"},
+			Faults: []mock.Fault{mock.On(spec.MethodPromptsGet).When(mock.ParamIs("/name", `"show_board"`)).Header(spec.HeaderContentType, "text/plain")},
 		},
 	},
 	{

@@ -75,7 +75,7 @@ var paramCallRules = []Rule{
 			Fix:   "answer HTTP 400 and error -32020 when the value holds a byte outside 0x20 to 0x7E but a tab",
 		},
 		In: modern, Check: paramCharacters, Needs: "--tool",
-		Break: Break{Base: wideTool, Faults: []mock.Fault{mock.On(spec.MethodToolsCall).When(mock.HasHeader(spec.HeaderParamPrefix + "Wide")).Lenient(mock.CheckHeaderChars)}},
+		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodToolsCall).When(mock.HasHeader(spec.HeaderParamPrefix + "Region")).Lenient(mock.CheckHeaderChars)}},
 	},
 	{
 		Info: rule.Info{
@@ -97,12 +97,6 @@ var paramCallRules = []Rule{
 		In: modern, Check: paramUnknown,
 		Break: Break{Faults: []mock.Fault{mock.On("").When(mock.HasHeader(unknownParam)).Error(spec.CodeInvalidRequest, "unknown header")}},
 	},
-}
-
-// wideTool is a Base with a tool that mirrors any text.
-func wideTool(s *mock.Script) {
-	s.Tools = append(s.Tools, mock.Tool{Definition: json.RawMessage(`{"name":"mirror_text","title":"Mirror a text","description":"Says nothing of what it was told.",` +
-		`"inputSchema":{"type":"object","properties":{"text":{"type":"string","description":"Any text.","x-mcp-header":"Wide"}},"required":["text"]},"annotations":{"readOnlyHint":true}}`)})
 }
 
 // unknownParam is a header that no tool names.
@@ -174,78 +168,6 @@ func namedCall(c *probe.Case, types ...string) (m *paramCall, ok bool) {
 		return nil, false
 	}
 	return m, true
-}
-
-// withValue gives an annotated argument a value that its schema takes, unless
-// the arguments have one.
-func withValue(t probe.Tool, p spec.ParamHeader) (arguments, value json.RawMessage) {
-	if v := at(t.Arguments, p.Path); v != nil && jsonx.KindOf(v) != jsonx.Null {
-		return t.Arguments, v
-	}
-	schema := t.Get("inputSchema")
-	whole, _ := schemaset.Parse(schema, schemaset.ParseOptions{})
-	if whole == nil {
-		return nil, nil
-	}
-	property := probe.Lookup(schema, p.Pointer)
-	candidates := append(probe.Elements(probe.Lookup(property, "/enum")), probe.Elements(probe.Lookup(property, "/examples"))...)
-	for _, name := range []string{"const", "default"} {
-		if v := probe.Lookup(property, "/"+name); v != nil {
-			candidates = append(candidates, v)
-		}
-	}
-	for _, plain := range []string{`"a"`, `42`, `1`, `true`} {
-		candidates = append(candidates, json.RawMessage(plain))
-	}
-	for _, v := range candidates {
-		if jsonx.KindOf(v) == jsonx.Null || !mirrors(v) {
-			continue
-		}
-		arguments := put(t.Arguments, p.Path, v)
-		if schemaset.Eval(arguments, whole) == schemaset.Yes {
-			return arguments, v
-		}
-	}
-	return nil, nil
-}
-
-// at is what a path of member names reaches, nil where it leads nowhere.
-func at(object json.RawMessage, path []string) json.RawMessage {
-	pointer := ""
-	for _, name := range path {
-		pointer = jsonx.Push(pointer, name)
-	}
-	return probe.Lookup(object, pointer)
-}
-
-// put returns an object with a value at a path of member names, nil to take out
-// what stands there.
-func put(object json.RawMessage, path []string, v json.RawMessage) json.RawMessage {
-	if len(path) == 0 {
-		return v
-	}
-	b := []byte{'{'}
-	member := func(name string, value []byte) {
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, jsonx.Quote(name)...), ':'), value...)
-	}
-	var inner json.RawMessage
-	for _, m := range probe.Members(object) {
-		if m.Name == path[0] {
-			inner = json.RawMessage(m.Value)
-			continue
-		}
-		member(m.Name, m.Value)
-	}
-	if inner == nil && v == nil {
-		return append(b, '}')
-	}
-	if inner = put(inner, path[1:], v); inner != nil {
-		member(path[0], inner)
-	}
-	return append(b, '}')
 }
 
 // wrongValue is a header that says something else than the argument.

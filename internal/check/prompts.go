@@ -39,7 +39,7 @@ var promptRules = []Rule{
 			Why:   "clients show the server as one with prompts, and then show an error in their place",
 			Fix:   "answer prompts/list by a list, an empty one where there is nothing, on every page; or do not declare prompts",
 		},
-		In: modern, Watch: answersList("prompts", spec.MethodPromptsList),
+		In: modern, Watch: answersList("prompts", spec.MethodPromptsList), Under: aboveLists,
 		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodPromptsList).OnPage(2).Error(spec.CodeInternalError, "no")}},
 	},
 	{

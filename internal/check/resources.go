@@ -38,7 +38,7 @@ var resourceRules = []Rule{
 			Why:   "clients show the server as one with resources, and then show an error in their place",
 			Fix:   "answer resources/list by a list, an empty one where there is nothing, on every page; or do not declare resources",
 		},
-		In: modern, Watch: answersList("resources", spec.MethodResourcesList),
+		In: modern, Watch: answersList("resources", spec.MethodResourcesList), Under: aboveLists,
 		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodResourcesList).OnPage(2).Error(spec.CodeInternalError, "no")}},
 	},
 	{
@@ -97,7 +97,7 @@ var resourceRules = []Rule{
 			Why:   "clients that look for templates at the start of a conversation stop at the error",
 			Fix:   "answer resources/templates/list by a list, an empty one where there are no templates",
 		},
-		In: modern, Watch: templatesAnswered,
+		In: modern, Watch: templatesAnswered, Under: aboveLists,
 		Break: Break{
 			Faults: []mock.Fault{mock.On(spec.MethodResourceTemplatesList).OnPage(2).Error(spec.CodeInternalError, "no")},
 		},

@@ -95,6 +95,7 @@ var topics = [][]Rule{
 	httpStreamRules,
 	httpEarlierRules,
 	httpCloseRules,
+	httpBindRules,
 	paramHeaderRules,
 	paramCallRules,
 	jsonrpcRules,

@@ -31,11 +31,10 @@ var carriers = []struct {
 	{transport.Stdio, func(s *mock.Server) transport.Target { return s.Stdio("mock") }},
 }
 
-// namedTools are those that a user of the specimen, or of a base, may name for
-// the rules that send a call with a wrong header.
+// namedTools are those that a user of the specimen may name for the rules that
+// send a call with a wrong header.
 var namedTools = map[string]json.RawMessage{
 	"route_notice": json.RawMessage(`{"region":"north","copies":2,"urgent":true}`),
-	"mirror_text":  json.RawMessage(`{"text":"plain"}`),
 }
 
 // judge runs every rule over a script.
@@ -182,7 +181,7 @@ func TestCleanServer(t *testing.T) {
 				}
 			}
 			for id, reason := range why {
-				if !passed[id] && unjudged[id] == "" {
+				if !passed[id] && unjudged[id] == "" && faultless[id] == "" {
 					t.Errorf("%s: skipped: %s", id, reason)
 				}
 			}
@@ -257,10 +256,16 @@ func testBreak(t *testing.T, r *check.Rule, b *check.Break, before, after map[st
 	}
 }
 
+// faultless are rules that no mock inside the process can break, with what
+// shows them instead.
+var faultless = map[string]string{
+	"transport-http.bind-localhost": "TestBindLocalhost: it needs a socket",
+}
+
 // Every rule that can fail has a fault that shows it.
 func TestEveryRuleHasItsFault(t *testing.T) {
 	for _, r := range check.Rules() {
-		if len(r.Break.Faults) == 0 && r.Break.Change == nil {
+		if len(r.Break.Faults) == 0 && r.Break.Change == nil && faultless[r.ID] == "" {
 			t.Errorf("%s (%s) has no fault", r.ID, r.Level)
 		}
 	}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check_test
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcprove/mcprove/internal/check"
+	"github.com/mcprove/mcprove/mock"
+	"github.com/mcprove/mcprove/rule"
+	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
+)
+
+// refusals are the rules that ask for one certain refusal of something wrong.
+var refusals = []string{
+	"http-header.version-mismatch-32020", "http-header.version-missing-refused", "http-header.method-missing-32020",
+	"http-header.method-mismatch-32020", "http-header.name-missing-32020", "http-header.name-mismatch-tools",
+	"http-header.name-mismatch-resources", "http-header.name-mismatch-prompts", "http-header.base64-markers-exact",
+	"http-header.base64-mismatch-after-decode", "http-header.base64-malformed", "http-header.invalid-characters-refused",
+	"http-header.mismatch-status-400", "http-header.mismatch-jsonrpc-body", "transport-http.header-values-case-sensitive",
+	"transport-http.unknown-method-404", "transport-http.unsupported-version-400", "x-mcp-header.server-checks-match",
+	"x-mcp-header.server-refuses-missing", "x-mcp-header.server-refuses-invalid-chars", "x-mcp-header.server-numeric-compare",
+}
+
+// A server that serves what is right and refuses everything else in one way
+// passes none of the rules that ask for a certain refusal.
+func TestOneRefusalForEverything(t *testing.T) {
+	wrong := mock.On("").OfError()
+	for name, faults := range map[string][]mock.Fault{
+		"400 and -32600":          {wrong.Error(spec.CodeInvalidRequest, "bad request"), wrong.Status(http.StatusBadRequest)},
+		"400 and -32602":          {wrong.Error(spec.CodeInvalidParams, "bad request"), wrong.Status(http.StatusBadRequest)},
+		"400 and a page":          {wrong.HTTP(http.StatusBadRequest, "text/html", "<h1>Bad request</h1>")},
+		"400 and nothing":         {wrong.HTTP(http.StatusBadRequest, "", "")},
+		"200 and -32020":          {wrong.Error(spec.CodeHeaderMismatch, "bad request"), wrong.Status(http.StatusOK)},
+		"400 and another message": {wrong.HTTP(http.StatusBadRequest, spec.MediaJSON, `{"jsonrpc":"2.0","method":"notifications/message","params":{}}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script := mock.Specimen()
+			script.Revisions = spec.Modern.Revisions()
+			script.Faults = faults
+			got := judgeBy(t, script, transport.StreamableHTTP, check.Options{Only: []string{"http-header", "transport-http", "x-mcp-header"}})
+			blamed := 0
+			for _, id := range refusals {
+				o, ok := got[id]
+				switch {
+				case !ok:
+					t.Errorf("%s was not judged", id)
+				case o.Status == rule.Error:
+					t.Error(show(o))
+				case o.Status == rule.Pass && !(strings.Contains(name, "-32020") && headerOnly(id)):
+					t.Errorf("%s passes", id)
+				case o.Status == rule.Fail || o.Status == rule.Warn:
+					blamed++
+				}
+			}
+			if blamed == 0 {
+				t.Error("nothing is blamed")
+			}
+			if blamed > 3 {
+				for _, id := range refusals {
+					if o := got[id]; o.Status == rule.Fail || o.Status == rule.Warn {
+						t.Log(show(o))
+					}
+				}
+				t.Errorf("%d findings for one cause", blamed)
+			}
+		})
+	}
+}
+
+// headerOnly reports whether the code -32020 is what the rule asks for, whatever
+// the status, which has a rule of its own.
+func headerOnly(id string) bool {
+	return id != "http-header.mismatch-status-400" && !strings.HasPrefix(id, "transport-http.un")
+}
+
+// A server that listens at every address of the machine is told from one that
+// listens at loopback alone.
+func TestBindLocalhost(t *testing.T) {
+	const id = "transport-http.bind-localhost"
+	for address, want := range map[string]rule.Status{"127.0.0.1:0": rule.Pass, "0.0.0.0:0": rule.Warn} {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &http.Server{Handler: mock.New(mock.Specimen()), ReadHeaderTimeout: 5 * time.Second}
+		var wait sync.WaitGroup
+		wait.Go(func() { _ = s.Serve(l) })
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		o := check.Options{Only: []string{id}}
+		o.Mine = true
+		r, err := check.Run(t.Context(), &transport.HTTP{URL: "http://127.0.0.1:" + port + "/mcp"}, o)
+		_ = s.Close()
+		wait.Wait()
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(r.Outcomes, func(o check.Outcome) bool { return o.Rule.ID == id })
+		switch o := r.Outcomes[i]; {
+		case o.Status == rule.Skip && strings.Contains(o.Reason, "no address"):
+			t.Skip(o.Reason)
+		case o.Status != want:
+			t.Errorf("a server at %s: %s", address, show(o))
+		}
+	}
+}
