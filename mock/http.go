@@ -4,14 +4,10 @@ package mock
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -81,59 +77,6 @@ func (h *httpCall) request(m *wire.Message) *request {
 	q.faults = s.reached(q)
 	h.q = q
 	return q
-}
-
-// fromHere reports whether the request's origin is allowed; it has answered
-// when not.
-func (h *httpCall) fromHere(q *request) bool {
-	origin, ok := h.r.Header[spec.HeaderOrigin]
-	if !ok || h.server.allowed(origin) || h.server.overlooked(q, origin) {
-		return true
-	}
-	h.refuse(q, spec.StatusBadOrigin, "this origin is not allowed")
-	return false
-}
-
-// allowed: a page from elsewhere must not reach a server on this machine by
-// the user's browser (2026-07-28/basic/transports/streamable-http#security-warning).
-func (s *Server) allowed(origins []string) bool {
-	if len(origins) != 1 {
-		return false
-	}
-	if slices.Contains(s.script.Origins, origins[0]) {
-		return true
-	}
-	u, err := url.Parse(origins[0])
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// overlooked reports whether a foreign origin passes by a leniency.
-func (s *Server) overlooked(q *request, origins []string) bool {
-	if q.lenient(CheckOrigin) {
-		return true
-	}
-	if len(origins) != 1 {
-		return false
-	}
-	o := origins[0]
-	switch {
-	case o == "null":
-		return q.lenient(CheckOriginNull)
-	case strings.HasPrefix(o, "https:") && q.lenient(CheckOriginHTTPS):
-		return true
-	case !q.lenient(CheckOriginPrefix):
-		return false
-	}
-	for _, known := range append([]string{"localhost", "127.0.0.1"}, s.script.Origins...) {
-		if strings.Contains(o, known) {
-			return true
-		}
-	}
-	return false
 }
 
 // maxBody bounds a request's body.
@@ -291,40 +234,6 @@ func (h *httpCall) postLegacy(q *request) {
 	h.answer(q, e)
 }
 
-// begin opens a session.
-func (h *httpCall) begin(q *request) {
-	q.peer = newPeer()
-	r := h.server.reply(h.r.Context(), q, nil)
-	if q.peer.agreed() != 0 {
-		id := rand.Text()
-		h.server.mu.Lock()
-		h.server.sessions[id] = q.peer
-		h.server.mu.Unlock()
-		r.header = append([]wire.HeaderField{{Name: spec.HeaderSessionID, Value: id}}, r.header...)
-	}
-	h.write(h.r.Context(), q, r)
-}
-
-// session finds the session of a request, or the status that refuses it. A
-// lenient server makes one up.
-func (h *httpCall) session(q *request) (*peer, int) {
-	id := h.r.Header.Get(spec.HeaderSessionID)
-	h.server.mu.Lock()
-	defer h.server.mu.Unlock()
-	p := h.server.sessions[id]
-	switch {
-	case id != "" && p != nil:
-		return p, 0
-	case id == "" && q.lenient(CheckSessionMissing), id != "" && q.lenient(CheckSessionUnknown):
-		p = newPeer()
-		p.begin(h.server.newestLegacy, []byte("{}"))
-		return p, 0
-	case id == "":
-		return nil, spec.StatusMissingSession
-	}
-	return nil, spec.StatusSessionEnded
-}
-
 // answerBad refuses a POST in the way that suits its body.
 func (h *httpCall) answerBad(q *request, status int, why string) {
 	e := invalidRequest("%s", why)
@@ -366,66 +275,6 @@ func (h *httpCall) batch(q *request) {
 		return
 	}
 	h.write(ctx, q, &reply{status: http.StatusOK, text: array(answers)})
-}
-
-// get is the standing stream of a legacy session.
-func (h *httpCall) get(q *request) {
-	if !h.verb(q, CheckHTTPGet) {
-		return
-	}
-	if h.server.script.Resumable && q.peer.agreed() != 0 {
-		h.standResumably(q)
-		return
-	}
-	if !q.peer.startStream() {
-		h.refuse(q, http.StatusConflict, "the session has a standing stream already")
-		return
-	}
-	defer q.peer.stopStream()
-	st := &stream{q: q, peer: q.peer}
-	h.server.open(st)
-	defer h.server.close(st)
-	h.startStream()
-	h.server.relay(h.r.Context(), st, h.event)
-}
-
-// delete ends a legacy session.
-func (h *httpCall) delete(q *request) {
-	if !h.verb(q, CheckHTTPDelete) {
-		return
-	}
-	h.server.mu.Lock()
-	delete(h.server.sessions, h.r.Header.Get(spec.HeaderSessionID))
-	h.server.mu.Unlock()
-	q.peer.end()
-	h.write(h.r.Context(), q, h.server.accepted(q, http.StatusNoContent))
-}
-
-// verb finds the session of a GET or DELETE. It returns false when it has
-// answered: there is none, the era has no such request, or a fault stands here.
-func (h *httpCall) verb(q *request, check string) bool {
-	s := h.server
-	version, err := spec.ParseRevision(h.r.Header.Get(spec.HeaderProtocolVersion))
-	p, bad := h.session(q)
-	modern := !s.legacy || s.modern && err == nil && version.Era() == spec.Modern
-	switch {
-	case modern && q.lenient(check):
-		p, bad = newPeer(), 0
-	case modern:
-		bad = spec.StatusMethodNotAllowed
-	}
-	if bad == 0 {
-		q.peer, q.revision = p, p.agreed()
-		if !slices.ContainsFunc(q.faults, func(f *Fault) bool { return f.Op != OpLenient && f.decided() && f.Op != OpEvent }) {
-			return true
-		}
-		bad = http.StatusOK // until the faults have changed it
-	}
-	if bad == spec.StatusMethodNotAllowed {
-		h.w.Header().Set("Allow", http.MethodPost)
-	}
-	h.write(h.r.Context(), q, s.accepted(q, bad))
-	return false
 }
 
 func (h *httpCall) notAllowed(q *request) {
