@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -126,6 +128,23 @@ func TestMockStdioEndsOnRequest(t *testing.T) {
 	}
 	if got := stdout.String(); !strings.Contains(got, `"id":7,"result"`) {
 		t.Errorf("the subscription got %q; want its answer", got)
+	}
+}
+
+// A fault may keep a server from ending with its input, but not from ending when
+// it is told to.
+func TestMockThatIgnoresTheEndOfItsInput(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.yaml")
+	if err := os.WriteFile(path, []byte("faults: [{do: ignore-eof}, {do: banner, text: here}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first, end := served(t, strings.NewReader(""), "--stdio", path)
+	if first != "here" {
+		t.Errorf("the first line is %q", first)
+	}
+	begin := time.Now()
+	if code, _, stderr := end(); code != 0 || time.Since(begin) > lastMoment {
+		t.Errorf("exit %d after %s\n%s", code, time.Since(begin), stderr)
 	}
 }
 

@@ -23,8 +23,8 @@ import (
 )
 
 // endTime is how long a server that is told to end may take to finish what it
-// answers. It is within lastMoment.
-const endTime = 500 * time.Millisecond
+// answers, and again to end its tasks. Both are within lastMoment.
+const endTime = 400 * time.Millisecond
 
 // mockPath is the path of the endpoint. What else a client asks for, such as
 // the metadata of authorization, is not there.
@@ -108,15 +108,23 @@ func (a *app) mockStdio(ctx context.Context, script mock.Script, verbose bool) e
 		_, err := io.Copy(in, a.env.Stdin)
 		_ = w.CloseWithError(err) // nil is the end of the input
 	}()
-	stop := context.AfterFunc(ctx, func() { _ = w.Close() })
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	stop := context.AfterFunc(ctx, func() {
+		_ = w.Close()
+		time.AfterFunc(endTime, end) // for what does not heed the end of its input
+	})
 	defer stop()
-	err := s.ServeStdio(context.WithoutCancel(ctx), r, out)
+	err := s.ServeStdio(life, r, out)
 	_ = r.Close()
 	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
 	_ = s.Shutdown(patient) // what still runs then ends with the process
-	if errors.Is(err, mock.ErrEnded) {
+	switch {
+	case errors.Is(err, mock.ErrEnded):
 		a.say("mcprove: %v", err)
+		return nil
+	case ctx.Err() != nil:
 		return nil
 	}
 	return err
