@@ -124,6 +124,7 @@ var topics = [][]Rule{
 	resourceReadRules,
 	resourceURIRules,
 	announceRules,
+	failingRules,
 }
 
 var all = sync.OnceValue(func() []*Rule {

@@ -40,7 +40,7 @@ var namedTools = map[string]json.RawMessage{
 // judge runs every rule over a script.
 func judge(t *testing.T, script mock.Script, kind transport.Kind) map[string]check.Outcome {
 	t.Helper()
-	return judgeBy(t, script, kind, check.Options{})
+	return judgeBy(t, script, kind, check.Options{Options: probe.Options{Failing: failing}})
 }
 
 func judgeBy(t *testing.T, script mock.Script, kind transport.Kind, o check.Options) map[string]check.Outcome {
@@ -92,6 +92,13 @@ func show(o check.Outcome) string {
 	return b.String()
 }
 
+// failing are requests that fail inside the specimen.
+var failing = map[string]json.RawMessage{
+	spec.MethodResourcesRead: []byte(`{"uri":"mcprove:failing"}`),
+	spec.MethodPromptsGet:    []byte(`{"name":"mcprove:failing"}`),
+	spec.MethodComplete:      []byte(`{"ref":{"type":"ref/prompt","name":"brief_pilot"},"argument":{"name":"vessel","value":"mcprove:failing"}}`),
+}
+
 // specimen is the server without a fault. Its slow tools take a tenth of their
 // time: each is called in hundreds of runs.
 func specimen() mock.Script {
@@ -104,6 +111,9 @@ func specimen() mock.Script {
 				a.Steps[k].Wait /= 10
 			}
 		}
+	}
+	for method, at := range map[string]string{spec.MethodResourcesRead: "/uri", spec.MethodPromptsGet: "/name", spec.MethodComplete: "/argument/value"} {
+		s.Faults = append(s.Faults, mock.On(method).When(mock.ParamIs(at, `"mcprove:failing"`)).Error(spec.CodeInternalError, "The gauge is broken."))
 	}
 	return s
 }

@@ -34,6 +34,7 @@ type checkFlags struct {
 	revisions  []string
 	only, skip []string
 	tools      []string
+	failing    []string
 	mine       bool
 	stateTTL   time.Duration
 	failOn     string
@@ -47,6 +48,7 @@ func (f *checkFlags) add(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.only, "only", nil, "judge only these `RULES`: an id, a topic such as http-header, or a prefix ending in * (repeatable)")
 	fs.StringArrayVar(&f.skip, "skip", nil, "leave these `RULES` out (repeatable)")
 	fs.StringArrayVar(&f.tools, "tool", nil, "allow this tool to be called: 'NAME={\"argument\": 1}', or NAME alone for arguments made from its schema (repeatable)")
+	fs.StringArrayVar(&f.failing, "failing", nil, "a request that fails inside the server, so that its error can be judged: 'resources/read={\"uri\": \"x://y\"}' (repeatable)")
 	fs.BoolVar(&f.mine, "target-is-mine", false, "send malformed requests to a target that is not on this machine, too")
 	fs.DurationVar(&f.stateTTL, "state-ttl", 0, "how long a requestState of the server is valid, so that its expiry can be seen")
 	fs.StringVar(&f.failOn, "fail-on", "", "mildest status that fails: fail or warn (default fail)")
@@ -187,6 +189,7 @@ type checkPlan struct {
 	only      []string
 	skip      []string
 	tools     map[string]json.RawMessage
+	failing   map[string]json.RawMessage
 	mine      bool
 	stateTTL  time.Duration
 	failOn    rule.Status
@@ -197,7 +200,7 @@ type checkPlan struct {
 func (f *checkFlags) plan(s checkConfig) (*checkPlan, error) {
 	p := &checkPlan{
 		only: slices.Concat(f.only, s.only), skip: slices.Concat(f.skip, s.skip), mine: f.mine || s.mine,
-		stateTTL: f.stateTTL, tools: map[string]json.RawMessage{}, failOn: rule.Fail,
+		stateTTL: f.stateTTL, tools: map[string]json.RawMessage{}, failing: map[string]json.RawMessage{}, failOn: rule.Fail,
 		baseline: firstOf(f.baseline, s.baseline, baselineFile), must: f.baseline != "" || s.baseline != "",
 	}
 	if len(f.only) > 0 {
@@ -244,6 +247,14 @@ func (f *checkFlags) plan(s checkConfig) (*checkPlan, error) {
 		if !given {
 			p.tools[name] = nil
 		}
+	}
+	maps.Copy(p.failing, s.failing)
+	for _, t := range f.failing {
+		method, params, _ := strings.Cut(t, "=")
+		if method == "" || jsonx.Check([]byte(params), jsonx.Strict) != nil || jsonx.KindOf([]byte(params)) != jsonx.Object {
+			return nil, usage("--failing", `write it as --failing 'METHOD={"member": 1}'`, "%q is no method with its params, a JSON object", t)
+		}
+		p.failing[method] = json.RawMessage(params)
 	}
 	return p, nil
 }
@@ -347,7 +358,7 @@ func dates(rs []spec.Revision) string {
 // run judges one target at one revision.
 func (c *checkRun) run(ctx context.Context, t *target, r spec.Revision, so session.Options, status *status) (*check.Result, error) {
 	o := check.Options{Only: c.plan.only, Skip: c.plan.skip}
-	o.Revision, o.Version, o.Tools, o.StateTTL = r, version.String(), c.plan.tools, c.plan.stateTTL
+	o.Revision, o.Version, o.Tools, o.Failing, o.StateTTL = r, version.String(), c.plan.tools, c.plan.failing, c.plan.stateTTL
 	o.Mine = c.plan.mine || local(t.Target)
 	o.Start = so.Timeouts.Start
 	o.Timeout = min(so.Timeouts.Request, probe.DefaultTimeout)

@@ -14,6 +14,7 @@ import (
 // checkConfig is the settings of check in mcprove.yaml.
 type checkConfig struct {
 	tools      map[string]json.RawMessage
+	failing    map[string]json.RawMessage
 	mine       bool
 	stateTTL   time.Duration
 	only, skip []string
@@ -24,7 +25,12 @@ type checkConfig struct {
 
 func (c *checkConfig) read(r *yamlReader, n *yaml.Node) {
 	r.members(n, "check", map[string]func(*yaml.Node){
-		"tools": func(n *yaml.Node) { c.readTools(r, n) },
+		"tools": func(n *yaml.Node) {
+			c.tools = readObjects(r, n, "tools", "the arguments of tool", "{search: {query: go}}")
+		},
+		"failing": func(n *yaml.Node) {
+			c.failing = readObjects(r, n, "failing", "the params of", "{resources/read: {uri: x://y}}")
+		},
 		"target-is-mine": func(n *yaml.Node) {
 			if n.Value != "true" && n.Value != "false" {
 				r.fail(n, "", "target-is-mine is true or false")
@@ -67,30 +73,32 @@ func (c *checkConfig) rules(r *yamlReader, into *[]string) func(*yaml.Node) {
 	}
 }
 
-// readTools reads the tools that may be called: a name with its arguments, or
-// with nothing for arguments made from its schema.
-func (c *checkConfig) readTools(r *yamlReader, n *yaml.Node) {
+// readObjects reads names with an object each: tools that may be called with
+// their arguments, or with nothing for arguments made from the schema; requests
+// that fail with their params.
+func readObjects(r *yamlReader, n *yaml.Node, member, what, example string) map[string]json.RawMessage {
 	if n.Kind != yaml.MappingNode {
-		r.fail(n, "write it as tools: {search: {query: go}}", "tools must be a mapping of names to arguments")
-		return
+		r.fail(n, "write it as "+member+": "+example, "%s must be a mapping of names to objects", member)
+		return nil
 	}
-	c.tools = map[string]json.RawMessage{}
+	out := map[string]json.RawMessage{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, body := n.Content[i], n.Content[i+1]
-		var args map[string]any
-		if err := body.Load(&args); err != nil {
-			r.fail(body, "write it as "+name.Value+": {argument: value}", "the arguments of tool %s must be a mapping", name.Value)
-			return
+		var object map[string]any
+		if err := body.Load(&object); err != nil {
+			r.fail(body, "write it as "+name.Value+": {member: value}", "%s %s must be a mapping", what, name.Value)
+			return nil
 		}
-		if args == nil {
-			c.tools[name.Value] = nil
+		if object == nil {
+			out[name.Value] = nil
 			continue
 		}
-		raw, err := jsonx.Marshal(args)
+		raw, err := jsonx.Marshal(object)
 		if err != nil {
-			r.fail(body, "", "the arguments of tool %s cannot be written as JSON: %v", name.Value, err)
-			return
+			r.fail(body, "", "%s %s cannot be written as JSON: %v", what, name.Value, err)
+			return nil
 		}
-		c.tools[name.Value] = raw
+		out[name.Value] = raw
 	}
+	return out
 }

@@ -58,3 +58,14 @@ func (c *Case) UnseenOf(t *Traffic, method string) {
 
 // Unjudged reports whether nothing was seen yet, good or bad.
 func (c *Case) Unjudged() bool { return c.verdict.Seen == 0 && len(c.verdict.Blames) == 0 }
+
+// Failing is a request of a method that fails inside the server, as the user
+// says. Where none is named the case is skipped, and ok is false.
+func (c *Case) Failing(method string) (r *Request, ok bool) {
+	params := c.probe.o.Failing[method]
+	if params == nil {
+		c.Skip("it needs a request that fails inside the server: name one with --failing '%s={...}'", method)
+		return nil, false
+	}
+	return c.Request(method, string(params)), true
+}

@@ -29,6 +29,9 @@ type Options struct {
 	// Tools are tools that the user allows to be called, each with the
 	// arguments to call it with; nil arguments are made from its schema.
 	Tools map[string]json.RawMessage
+	// Failing are requests that the user says fail inside the server: the
+	// params by method, without _meta.
+	Failing map[string]json.RawMessage
 	// StateTTL is how long a requestState of the server is valid, zero when
 	// it is not known.
 	StateTTL time.Duration
