@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcprove/mcprove/mock"
@@ -290,16 +291,18 @@ func TestEventStreamWhenTheScriptSaysSo(t *testing.T) {
 	script.Stream = true
 	for _, r := range []spec.Revision{spec.Rev20251125, spec.Rev20260728} {
 		j := newJudge(r)
-		streamed := false
+		var streamed atomic.Bool
 		s := open(t, mock.New(script).HTTP(""), session.Options{Revision: r, Tap: func(e transport.TapEvent) {
 			j.tap(e)
-			streamed = streamed || e.Frame != nil && e.Frame.Event != nil
+			if e.Frame != nil && e.Frame.Event != nil {
+				streamed.Store(true)
+			}
 		}})
 		if _, err := s.List(within(t), spec.MethodToolsList); err != nil {
 			t.Error(err)
 		}
 		j.report(t)
-		if !streamed {
+		if !streamed.Load() {
 			t.Errorf("%s: no event stream", r)
 		}
 	}
