@@ -49,14 +49,14 @@ func (v *conversation) ask(ctx context.Context, asks []Ask) (map[string]json.Raw
 	return got, nil
 }
 
-// able reports whether the revision has the request and the client declared
-// that it answers it.
+// able reports whether the revision has the request, the client declared that it
+// answers it, and the carrier can ask it.
 func (v *conversation) able(a *Ask) bool {
 	if v.q.lenient(CheckClientCapability) {
-		return true
+		return !v.q.mute
 	}
 	m, ok := spec.MethodAt(a.Method, v.call.Revision)
-	if !ok || !m.Direction.Includes(spec.ServerToClient) || v.q.peer == nil {
+	if !ok || !m.Direction.Includes(spec.ServerToClient) || v.q.peer == nil || v.q.mute {
 		return false
 	}
 	if word(a.Params, "mode") == "url" && v.call.Revision < spec.Rev20251125 {

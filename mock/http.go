@@ -167,10 +167,10 @@ func (h *httpCall) answer(q *request, e *Error) {
 		defer done()
 	}
 	q.over = func() bool { return ctx.Err() != nil && !q.lenient(CheckCancelAnswer) }
-	if q.find(OpJSON) == nil {
+	if q.mute = q.find(OpJSON) != nil; !q.mute {
 		q.send = h.event
 	}
-	if (s.script.Stream && e == nil || q.find(OpSSE) != nil) && q.find(OpJSON) == nil {
+	if (s.script.Stream && e == nil || q.find(OpSSE) != nil) && !q.mute {
 		h.startStream()
 	}
 	h.write(ctx, q, s.reply(ctx, q, e))
@@ -255,6 +255,7 @@ func (h *httpCall) batch(q *request) {
 			continue
 		}
 		one := newRequest(m)
+		one.mute = true // the answers are one body
 		one.peer, one.revision, one.header, one.connection = q.peer, q.revision, q.header, q.connection
 		h.server.setPage(one)
 		one.faults = h.server.reached(one)

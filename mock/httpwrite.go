@@ -92,15 +92,7 @@ func (h *httpCall) write(ctx context.Context, q *request, r *reply) {
 		h.startStream() // one that ends without the answer of a cancelled request
 		return
 	}
-	switch r.ending {
-	case die:
-		h.server.mu.Lock()
-		h.server.dead = true
-		h.server.mu.Unlock()
-		fallthrough
-	case hangUp:
-		h.hangUp()
-	}
+	h.endBy(r.ending)
 	asked := q.Kind == wire.Request
 	if r.body == nil && (q.find(OpJSON) == nil && (r.more > 0 || len(r.notes)+len(r.later) > 0) ||
 		asked && r.text == nil && len(r.before)+len(r.after) == 0) {
@@ -128,6 +120,19 @@ func (h *httpCall) write(ctx context.Context, q *request, r *reply) {
 	_, _ = h.w.Write(body[:len(body)/2])
 	_ = h.flush()
 	h.hangUp()
+}
+
+// endBy ends the connection, or the server, as a fault says.
+func (h *httpCall) endBy(e ending) {
+	switch e {
+	case die:
+		h.server.mu.Lock()
+		h.server.dead = true
+		h.server.mu.Unlock()
+		fallthrough
+	case hangUp:
+		h.hangUp()
+	}
 }
 
 // wait waits as long as the faults say, or until the client has gone.

@@ -24,9 +24,10 @@ type replay struct {
 	events  [][]byte // with their ids
 	first   int      // number of the first of them
 	done    bool
-	hidden  int // how often the carrier was closed on purpose
-	cut     int // the number of the event that came after the last time
-	carrier int // number of the response that carries it
+	hidden  int    // how often the carrier was closed on purpose
+	ending  ending // how a fault ends the connection
+	cut     int    // the number of the event that came after the last time
+	carrier int    // number of the response that carries it
 	carried bool
 	changed chan struct{} // closed at the next change
 }
@@ -200,7 +201,11 @@ func (h *httpCall) answerResumably(q *request) {
 	s.background.Go(func() {
 		defer func() { done(); cancel(); rp.finish() }()
 		r := s.reply(ctx, q, nil)
-		if r.drop || !r.wait(ctx) || q.over() {
+		if !r.wait(ctx) || q.over() {
+			return
+		}
+		if r.ending != goOn || r.half {
+			rp.ending = max(r.ending, hangUp)
 			return
 		}
 		for _, m := range append(r.notes, r.before...) {
@@ -216,6 +221,16 @@ func (h *httpCall) answerResumably(q *request) {
 		}
 	})
 	h.carry(rp, 1, 0)
+	select {
+	case <-h.r.Context().Done():
+	default:
+		rp.mu.Lock()
+		done, ends := rp.done, rp.ending
+		rp.mu.Unlock()
+		if done {
+			h.endBy(ends)
+		}
+	}
 }
 
 // standResumably is the GET of a resumable session: its own stream, or with

@@ -30,6 +30,8 @@ type request struct {
 	// send puts a message on the request's own stream before the answer; a
 	// carrier that cannot does nothing.
 	send func(message []byte)
+	// mute tells that the carrier can send nothing before the answer.
+	mute bool
 	// hide closes the stream for a while, where the carrier can.
 	hide func()
 	// over tells that nothing may be sent for the request any more.
@@ -87,7 +89,9 @@ func (q *request) emit(s *Server, method string, message []byte) {
 		return
 	}
 	texts, delay := s.sent(q, method, message)
-	pause(context.Background(), delay)
+	if pause(s.life, delay) != nil && delay > 0 {
+		return
+	}
 	for _, t := range texts {
 		q.send(t)
 	}

@@ -174,3 +174,54 @@ func TestHTTPSSE(t *testing.T) {
 		}
 	}
 }
+
+func TestCarrierFaultsOfAResumableSession(t *testing.T) {
+	list := mock.On(spec.MethodToolsList)
+	for _, tc := range []struct {
+		name  string
+		fault mock.Fault
+		after bool // a later request is answered
+		waits bool
+	}{
+		{"hang up", list.OnTurn(1).HangUp(), true, false},
+		{"half", list.OnTurn(1).Half(), true, false},
+		{"die", list.OnTurn(1).Die(), false, false},
+		{"drop", list.OnTurn(1).Drop(), true, true},
+	} {
+		script := mock.Library()
+		script.Resumable, script.Faults = true, []mock.Fault{tc.fault}
+		s := mock.New(script)
+		id := post(s, initialize("2025-11-25"), nil).Header().Get(spec.HeaderSessionID)
+		ask := func() (answered, aborted, late bool) {
+			defer func() { aborted = recover() != nil }()
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`))
+			r.Header.Set("Content-Type", spec.MediaJSON)
+			r.Header.Set(spec.HeaderSessionID, id)
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			return contains(w.Body.Bytes(), `"result"`), false, ctx.Err() != nil
+		}
+		if answered, aborted, late := ask(); answered || aborted == tc.waits || late != tc.waits {
+			t.Errorf("%s: answered %t, aborted %t, late %t", tc.name, answered, aborted, late)
+		}
+		if answered, _, _ := ask(); answered != tc.after {
+			t.Errorf("%s: afterwards %t", tc.name, answered)
+		}
+		if err := s.Shutdown(within(t)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Inside a batch nobody can be asked, and nobody waits for it.
+func TestNoQuestionsInABatch(t *testing.T) {
+	s := mock.New(mock.Specimen())
+	begin := strings.Replace(initialize("2025-03-26"), `"capabilities":{}`, `"capabilities":{"sampling":{}}`, 1)
+	id := post(s, begin, nil).Header().Get(spec.HeaderSessionID)
+	w := post(s, `[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"explain_tide"}}]`, header(spec.HeaderSessionID, id))
+	if !contains(w.Body.Bytes(), `"isError":true`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
