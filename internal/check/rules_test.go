@@ -53,10 +53,13 @@ func judgeBy(t *testing.T, script mock.Script, kind transport.Kind, o check.Opti
 	})
 	o.Revision, o.Mine = spec.Rev20260728, true
 	if o.Timeout == 0 {
-		o.Timeout = 2 * time.Second
+		o.Timeout = 5 * time.Second
 	}
 	if o.Quiet == 0 {
 		o.Quiet = 30 * time.Millisecond
+	}
+	if ttl := script.State.TTL; ttl < time.Second {
+		o.StateTTL = ttl // short enough to see it end
 	}
 	if o.Tools == nil {
 		o.Tools = namedTools
@@ -234,7 +237,9 @@ func TestFaults(t *testing.T) {
 func testBreak(t *testing.T, r *check.Rule, b *check.Break, before, after map[string]check.Outcome) {
 	t.Helper()
 	own := after[r.ID]
-	if !blamed(own) {
+	if own.Status == rule.Skip && slices.Contains(r.Under, own.Because) {
+		// It is found, and said by the rule that is closer to it.
+	} else if !blamed(own) {
 		t.Errorf("the fault is not found\n%s", show(own))
 	} else if own.Status != r.Severity() && !slices.ContainsFunc(own.Blames, func(b *probe.Blame) bool { return b.Status < r.Severity() }) {
 		t.Errorf("found as %s, want %s\n%s", own.Status, r.Severity(), show(own))
