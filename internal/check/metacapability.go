@@ -58,8 +58,7 @@ var metaCapabilityRules = []Rule{
 		},
 		In: modern, Watch: noUndeclaredCapability, Stir: callWithoutCapabilities, Needs: "--tool",
 		Break: Break{
-			Faults: []mock.Fault{mock.On(spec.MethodToolsCall).Lenient(mock.CheckClientCapability)},
-			Also:   []string{"mrtr.undeclared-capability", "stateless.capabilities-not-sticky"},
+			Faults: []mock.Fault{mock.On(spec.MethodToolsCall).When(mock.MetaIs(spec.MetaClientCapabilities, "{}")).Lenient(mock.CheckClientCapability)},
 		},
 	},
 	{
