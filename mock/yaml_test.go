@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -269,6 +270,37 @@ func TestGuideNamesEveryKey(t *testing.T) {
 		for name := range strings.SplitSeq(names, ", ") {
 			if !regexp.MustCompile("[`{]" + regexp.QuoteMeta(name) + "[`:]").Match(page) {
 				t.Errorf("%s: the guide does not name %s", place, name)
+			}
+		}
+	}
+}
+
+// A script can name every operator, and what a condition looks at but for
+// what only tests inside the process can see.
+func TestScriptsNameEveryOperator(t *testing.T) {
+	_, err := read("faults: [{do: zzzzzzzzz}]")
+	var fe *rule.FileError
+	if !errors.As(err, &fe) {
+		t.Fatal(err)
+	}
+	operators := strings.Split(strings.TrimPrefix(fe.Try, "one of "), ", ")
+	_, err = read("faults: [{do: drop, when: [{is: present}]}]")
+	if !errors.As(err, &fe) {
+		t.Fatal(err)
+	}
+	subjects := strings.NewReplacer(",", "", " or ", " ").Replace(fe.Try)
+	for file, known := range map[string][]string{"fault.go": operators, "condition.go": append(strings.Fields(subjects), string(mock.OfSpelling))} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := regexp.MustCompile(`(?m)^\t\w+ +(?:Op|Subject) += "([^"]+)"`).FindAllSubmatch(source, -1)
+		if len(found) < 5 {
+			t.Errorf("%s: only %d constants were found", file, len(found))
+		}
+		for _, m := range found {
+			if !slices.Contains(known, string(m[1])) {
+				t.Errorf("%s: a script cannot say %s", file, m[1])
 			}
 		}
 	}

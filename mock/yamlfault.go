@@ -73,7 +73,7 @@ var operators = map[Op][]parameter{
 	OpRequest:    {sendKey, paramsKey, {key: "id", read: func(r *reader, f *Fault) func(*yaml.Node) { return r.jsonText(&f.Pointer) }}},
 	OpUnanswered: nil, OpAtOnce: nil,
 
-	OpHalf: nil, OpHangUp: nil, OpDie: nil, OpDribble: {countKey, delayKey},
+	OpHalf: nil, OpHangUp: nil, OpDie: nil, OpDribble: {countKey, delayKey}, OpStray: nil,
 
 	OpStatus: {codeKey}, OpHeader: {headerKey},
 	OpBody: {codeKey, textKey, {key: "header", read: headerKey.read, optional: true}},
@@ -149,7 +149,8 @@ func (r *reader) condition(n *yaml.Node) Condition {
 	}
 	r.mapping(n, "a condition", keys{
 		"header": subject(OfHeader), "meta": subject(OfMeta), "param": subject(OfParam), "answer": subject(OfAnswer),
-		"id": plain(OfID), "transport": plain(OfTransport), "connection": plain(OfConnection), "revision": plain(OfRevision),
+		"earlier": subject(OfEarlier),
+		"id":      plain(OfID), "transport": plain(OfTransport), "connection": plain(OfConnection), "revision": plain(OfRevision),
 		"is":    r.oneOf(&is, string(IsPresent), string(IsAbsent), string(IsEqual), string(IsOther), string(IsFrom)),
 		"value": r.json(&value),
 	})
@@ -163,12 +164,12 @@ func (r *reader) condition(n *yaml.Node) Condition {
 		}
 	}
 	c.Value = string(value)
-	if text, ok := jsonx.Text(value); ok && c.Of != OfMeta && c.Of != OfParam && c.Of != OfAnswer {
+	if text, ok := jsonx.Text(value); ok && !slices.Contains([]Subject{OfMeta, OfParam, OfAnswer, OfEarlier}, c.Of) {
 		c.Value = text
 	}
 	switch needs := c.Is != IsPresent && c.Is != IsAbsent; {
 	case subjects != 1:
-		r.fail(n, "header, meta, param, answer, id, transport, connection or revision", "a condition looks at exactly one thing")
+		r.fail(n, "header, meta, param, answer, earlier, id, transport, connection or revision", "a condition looks at exactly one thing")
 	case needs && value == nil:
 		r.fail(n, "", "the relation %s needs a value", c.Is)
 	case c.Of == OfRevision:
