@@ -83,7 +83,7 @@ var errorRules = []Rule{
 			Why:   "clients answer them by reading the list of tools anew, or by changing the version, and end in a loop",
 			Fix:   "send -32020 for headers that differ from the body, -32021 for a client capability that is missing, -32022 for a version you do not serve, and none of them for anything else",
 		},
-		In: modern, Watch: reservedMeaning, Stir: refuseUnderID, Under: []string{"http-header.name-not-needed-elsewhere"},
+		In: modern, Watch: reservedMeaning, Stir: refuseUnderID, Under: []string{"http-header.name-not-needed-elsewhere", "http-header.base64-decode-name", "x-mcp-header.server-decodes"},
 		Break: Break{Faults: []mock.Fault{mock.On(noMethodNamed).Error(spec.CodeHeaderMismatch, "Header mismatch")}},
 	},
 	{

@@ -93,7 +93,7 @@ var mrtrAnswerRules = []Rule{
 			Why:   "the client cannot show it, and the call never ends",
 			Fix:   "look at the request's capabilities before you ask; answer -32021 where a mode is missing",
 		},
-		In: modern, Check: modeUndeclared, Needs: "--tool",
+		In: modern, Check: modeUndeclared, Needs: "--tool", Under: []string{"meta.no-undeclared-capability"},
 		Break: Break{
 			Faults: []mock.Fault{
 				mock.On(spec.MethodToolsCall).When(mock.HasParam(capabilityParam("/elicitation/url")), mock.NoParam(capabilityParam("/elicitation/form"))).Lenient(mock.CheckClientCapability),
@@ -139,7 +139,7 @@ var mrtrAnswerRules = []Rule{
 			Why:   "the client cannot answer, and the call never ends",
 			Fix:   "look at the capabilities of each request before you ask; answer -32021 where one is missing",
 		},
-		In: modern, Check: undeclaredCapability, Needs: "--tool",
+		In: modern, Check: undeclaredCapability, Needs: "--tool", Under: []string{"meta.no-undeclared-capability"},
 		Break: Break{
 			Faults: []mock.Fault{
 				mock.On(spec.MethodToolsCall).When(mock.HasParam(capabilityParam("/roots")), mock.NoParam(capabilityParam("/sampling"))).Lenient(mock.CheckClientCapability),
