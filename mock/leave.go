@@ -50,3 +50,28 @@ func (c *pipesConn) Terminate() {
 	c.once.Do(func() { close(c.told) })
 	_ = c.CloseInput() // whoever closed it before has the same wish
 }
+
+// OpLeaveBehind leaves a process behind when the server ends.
+const OpLeaveBehind Op = "leave-behind"
+
+// LeaveBehind leaves a process behind when the server ends: whoever runs the
+// server asks [Server.LeavesBehind]. Over pipes it is only told. It has no
+// place.
+func LeaveBehind() Fault { return Fault{Op: OpLeaveBehind} }
+
+// LeavesBehind reports whether a fault of the script says that a process stays
+// when the server ends.
+func (s *Server) LeavesBehind() bool { return s.has(OpLeaveBehind) }
+
+// Left implements transport.Tree.
+func (c *pipesConn) Left() int {
+	select {
+	case <-c.done:
+	default:
+		return 0
+	}
+	if c.server.LeavesBehind() {
+		return 1
+	}
+	return 0
+}

@@ -171,19 +171,25 @@ type Terminator interface {
 	Terminate()
 }
 
+// Tree is a Conn to a server that may start others.
+type Tree interface {
+	// Left counts those that are still there once the server itself has
+	// ended; it is zero before that.
+	Left() int
+}
+
 // ProcessConn is a Conn to a child process.
 type ProcessConn interface {
 	InputCloser
 	Terminator
+	Tree
 	// PID is the id of the process, which leads its group.
 	PID() int
 	// Stderr returns the last of what was written there, at most 64 KiB.
 	Stderr() string
-	// Exited is closed when the process has ended; Exit is valid then, and so
-	// is Left: how many processes that it started are still there.
+	// Exited is closed when the process has ended; Exit is valid then.
 	Exited() <-chan struct{}
 	Exit() Exit
-	Left() int
 }
 
 // Hurrier is a Conn whose Close has patience that can be shortened, by what is
