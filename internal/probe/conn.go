@@ -534,7 +534,13 @@ func (s *Stream) Until(d time.Duration, wanted func(*Exchange) bool) (x *Exchang
 }
 
 // Answer waits for the response as [Case.Send] does.
-func (s *Stream) Answer() *Exchange { return s.conn.finish(s.ctx, s.call) }
+func (s *Stream) Answer() *Exchange {
+	x := s.conn.finish(s.ctx, s.call)
+	if x.Died() && !s.conn.probe.Stdio() {
+		s.conn.probe.fell(s.ctx, x)
+	}
+	return x
+}
 
 // Close ends the exchange as a client of its transport does: over HTTP by
 // closing the stream, over stdio by notifications/cancelled.

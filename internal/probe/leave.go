@@ -70,6 +70,32 @@ func (c *Conn) Gone(ctx context.Context, d time.Duration) bool {
 	return c.heard(limit)
 }
 
+// Leftover counts what a server that has ended left behind, once it had so long
+// to end too. It is false where nobody knows.
+func (c *Conn) Leftover(ctx context.Context, d time.Duration) (n int, known bool) {
+	tree, ok := c.conn.(transport.Tree)
+	if !ok {
+		return 0, false
+	}
+	limit, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	tick := time.NewTicker(leftTick)
+	defer tick.Stop()
+	for {
+		if n = tree.Left(); n == 0 {
+			return 0, true
+		}
+		select {
+		case <-tick.C:
+		case <-limit.Done():
+			return n, true
+		}
+	}
+}
+
+// leftTick is how often to look for what a server left behind.
+const leftTick = 20 * time.Millisecond
+
 // heard waits for the end of the output.
 func (c *Conn) heard(ctx context.Context) bool {
 	for {
@@ -91,6 +117,9 @@ func (c *Conn) heard(ctx context.Context) bool {
 const (
 	leaveGrace = time.Second
 	termGrace  = time.Second
+	// staysGrace is leaveGrace with a server that is known not to end with its
+	// input.
+	staysGrace = 50 * time.Millisecond
 )
 
 // leave ends a server over stdio, and hears what it says meanwhile.
@@ -100,11 +129,17 @@ func (c *Conn) leave(ctx context.Context) {
 		return
 	}
 	grace := leaveGrace
-	if !before.IsZero() {
+	switch {
+	case c.probe.stays.Load():
+		grace = staysGrace
+	case !before.IsZero():
 		grace = max(0, leaveGrace-time.Since(before))
 	}
-	if !c.Gone(ctx, grace) && c.Terminate() {
-		c.Gone(ctx, termGrace)
+	if !c.Gone(ctx, grace) {
+		c.probe.stays.Store(true)
+		if c.Terminate() {
+			c.Gone(ctx, termGrace)
+		}
 	}
 	if h, ok := c.conn.(transport.Hurrier); ok {
 		h.Hurry(time.Millisecond, time.Millisecond) // it had its time

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import "time"
+
+// Rest waits a while: for a server that was refused something to catch up, not
+// for one to say something, which a stream waits for.
+func (c *Case) Rest(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-c.ctx.Done():
+	}
+}
