@@ -35,7 +35,7 @@ var premiseRules = []Rule{
 
 // staysUp fails a server that ended: over HTTP for everybody, over stdio the
 // process that a good request was sent to. What ends a process on purpose, such
-// as a line that is no message, has rules of its own.
+// as a line that is no message right before, has rules of its own.
 func staysUp(c *probe.Case, t *probe.Traffic) {
 	if x := t.Down; x != nil {
 		what := "a well-formed " + x.Method
@@ -49,8 +49,12 @@ func staysUp(c *probe.Case, t *probe.Traffic) {
 	if !t.Stdio() {
 		return
 	}
+	planted := map[int]bool{} // the last message on a connection was wrong on purpose
 	for _, x := range t.Exchanges {
-		if x.Planted() == "" && x.ID != nil && x.Died() && !x.Cancelled {
+		left, told := t.Left[x.Conn]
+		good := x.Planted() == "" && !planted[x.Conn] && !(told && !x.Ended.Before(left))
+		planted[x.Conn] = x.Planted() != ""
+		if good && x.ID != nil && x.Died() && !x.Cancelled {
 			c.Fail(x, "the process ended while it had a well-formed %s to answer", x.Method)
 			return
 		}

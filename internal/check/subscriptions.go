@@ -65,8 +65,11 @@ var subscriptionRules = []Rule{
 			Fix:   "send nothing with the id of the subscription before its acknowledgement",
 		},
 		In: modern, Watch: ackFirst, Stir: stirSubscriptions, Under: []string{"subscriptions.nothing-before-ack"},
-		Break: Break{Faults: []mock.Fault{onEmptyAck.Before(
-			`{"jsonrpc":"2.0","id":{{/id}},"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":{{/id}},"io.modelcontextprotocol/serverInfo":{"name":"mock","version":"1.0.0"}}}}`)}},
+		Break: Break{
+			Faults: []mock.Fault{onEmptyAck.Before(`{"jsonrpc":"2.0","id":{{/id}},"result":{"resultType":"complete",` +
+				`"_meta":{"io.modelcontextprotocol/subscriptionId":{{/id}},"io.modelcontextprotocol/serverInfo":{"name":"mock","version":"1.0.0"}}}}`)},
+			Also: []string{"transport-http.sse-no-message-after-response"},
+		},
 	},
 	{
 		Info: rule.Info{

@@ -69,11 +69,12 @@ type subscriptionSet struct {
 	// calls were made with a progress token and a log level while all were open.
 	calls []*probe.Exchange
 	// cancelled is when one was ended, as a client ends it. barrier was asked
-	// after that: what comes after its answer, comes from a server that has
-	// read the cancellation.
+	// after that: a server that has answered it has read the cancellation.
 	cancelled time.Time
 	barrier   *probe.Exchange
-	// changed says that the others were told of a change after that.
+	// moved is when, after that, tools were called that change something, and
+	// changed says that the others were told of it.
+	moved   time.Time
 	changed bool
 }
 
@@ -139,6 +140,10 @@ func subscribe(c *probe.Case) *subscriptionSet {
 	one.stream.Close()
 	s.barrier = c.SendOn(conn, c.Request(spec.MethodDiscover, ""))
 	told := changesIn(all.now().x)
+	if len(movers) > 0 {
+		c.Rest(c.Probe().Quiet()) // for what was on its way
+	}
+	s.moved = time.Now()
 	for _, t := range movers {
 		calls.call(t)
 	}
@@ -186,6 +191,9 @@ func (o *opening) open(r *probe.Request) *opened {
 	s.stream.Until(o.c.Probe().Patience(), func(x *probe.Exchange) bool {
 		return acknowledgement(x) != nil || x.Response != nil || len(strayAcknowledgements(o.conn)) > o.stray
 	})
+	if s.stream.Now().Died() {
+		s.stream.Answer() // which finds out whether the server is gone
+	}
 	if acks := strayAcknowledgements(o.conn); len(acks) > o.stray {
 		s.stray, o.stray = acks[o.stray], len(acks)
 	}
