@@ -175,12 +175,12 @@ var unjudged = map[string]string{
 	"jsonrpc.internal-error-32603":        "nothing in it fails by itself",
 	"jsonrpc.request-id-present":          "a server of this revision sends no requests",
 	"jsonrpc.request-id-not-null":         "a server of this revision sends no requests",
-	"subscriptions.graceful-result-shape": "over HTTP no server is told to end",
-	"subscriptions.graceful-result":       "over HTTP no server is told to end",
-	"cancel.receiver-stops":               "over HTTP nothing is heard of a request whose stream was closed",
-	"cancel.receiver-no-response":         "over HTTP nothing is heard of a request whose stream was closed",
-	"cancel.request-id-required":          "it ends a subscription by a result, and cancels nothing",
 	"cancel.only-own-inflight":            "it ends a subscription by a result, and cancels nothing",
+	"cancel.request-id-required":          "it ends a subscription by a result, and cancels nothing",
+	"cancel.receiver-no-response":         "over HTTP nothing is heard of a request whose stream was closed",
+	"cancel.receiver-stops":               "over HTTP nothing is heard of a request whose stream was closed",
+	"subscriptions.graceful-result":       "over HTTP no server is told to end",
+	"subscriptions.graceful-result-shape": "over HTTP no server is told to end",
 }
 
 // The servers without a fault get no finding, and every rule passes on one.
