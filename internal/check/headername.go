@@ -71,6 +71,20 @@ var headerNameRules = []Rule{
 			},
 		},
 	},
+	{
+		Info: rule.Info{
+			ID: "http-header.no-execution-on-mismatch", Level: rule.Must, Basis: rule.Derived, Section: httpValidation, Transport: "http",
+			Title:  "a request that is refused for its headers is not executed",
+			Why:    "the caller is told that nothing was done, and repeats what was done already",
+			Fix:    "compare the headers before the tool is run",
+			Detail: "judged by a tool that the user names and that reports progress: a call with another name in Mcp-Name must bring no report",
+		},
+		In: modern, Check: noExecution, Needs: "--tool",
+		Break: Break{Faults: []mock.Fault{
+			mock.On(spec.MethodToolsCall).When(mock.HeaderIs(spec.HeaderName, otherName), mock.HasMeta(spec.MetaProgressToken)).
+				Notify(spec.NotificationProgress, `{"progressToken":{{/params/_meta/progressToken}},"progress":1}`),
+		}},
+	},
 }
 
 // nameRequest is a request that Mcp-Name mirrors.
@@ -248,6 +262,35 @@ func nameNotNeeded(c *probe.Case) {
 		}
 	}
 	c.Unseen("no method without a name was served")
+}
+
+// noExecution calls a tool that reports progress when it runs, under another
+// name in its header: then nothing may be reported.
+func noExecution(c *probe.Case) {
+	if !c.Declared("tools") {
+		return
+	}
+	for _, t := range c.Probe().Callable() {
+		if !t.Named {
+			continue
+		}
+		r := c.Probe().CallRequest(t.Item, t.Arguments).Progress(`"mcprove-refused"`)
+		control := c.Once(r)
+		if !control.OK() || len(control.Notifications("")) == 0 {
+			continue
+		}
+		x := c.Once(r.Header(spec.HeaderName, otherName).Planting("an Mcp-Name that differs from the body of " + r.Method))
+		switch {
+		case x.OK():
+			c.SkipFor("http-header.name-mismatch-tools", "the call is not refused")
+		case len(x.Notifications("")) > 0:
+			c.Fail(x, "a call of %s was refused for its Mcp-Name after it had begun to report", quoted(t.Name)).And(control).Of("tool", t.Name)
+		default:
+			c.Pass(x)
+		}
+		return
+	}
+	c.Skip("it needs a tool that reports progress, named with --tool 'NAME={...}'")
 }
 
 func upper(s string) string { return strings.ToUpper(s) }

@@ -34,7 +34,8 @@ var carriers = []struct {
 // namedTools are those that a user of the specimen may name for the rules that
 // send a call with a wrong header.
 var namedTools = map[string]json.RawMessage{
-	"route_notice": json.RawMessage(`{"region":"north","copies":2,"urgent":true}`),
+	"survey_harbour": json.RawMessage(`{}`),
+	"route_notice":   json.RawMessage(`{"region":"north","copies":2,"urgent":true}`),
 }
 
 // judge runs every rule over a script.
