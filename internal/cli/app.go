@@ -184,12 +184,15 @@ func (a *app) root() *cobra.Command {
 		Short: "Prove that an MCP server keeps its promises",
 		Long: `mcprove records what an MCP server promises, and says exactly which changes
 break the agents that were built on it: with a call that worked before and fails
-now.
+now. It judges a server by the rules of the protocol, with the exchange that shows
+each verdict, and mocks one to test clients.
 
 A target is a command after --, a URL, or demo: (a server inside mcprove).`,
 		Example: `  mcprove demo                                          # see the whole job
   mcprove contract snapshot -- npx -y my-mcp-server     # record; commit the file
   mcprove contract check -- npx -y my-mcp-server        # hold the server to it
+  mcprove check -- npx -y my-mcp-server                 # is it right on the wire?
+  mcprove mock --fault carrier.cut                      # a server that misbehaves
   mcprove show https://example.com/mcp                  # just look`,
 		SilenceErrors: true, SilenceUsage: true,
 		Version: version.String(),

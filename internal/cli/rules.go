@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcprove/mcprove/internal/check"
 	"github.com/mcprove/mcprove/report"
 	"github.com/mcprove/mcprove/rule"
 	"github.com/spf13/cobra"
@@ -41,14 +42,14 @@ func (a *app) rulesCommand() *cobra.Command {
 				}
 			}
 			if shown == 0 {
-				return usage("--family", "families: contract", "no rule is of family %q", family)
+				return usage("--family", "families: contract, check, exceptions", "no rule is of family %q", family)
 			}
 			_, err := fmt.Fprintf(a.stdout, "\n%d rules; mcprove explain ID tells more\n", shown)
 			return err
 		},
 	}
 	cmd.Flags().StringVarP(&format, "format", "o", "text", "text or json")
-	cmd.Flags().StringVar(&family, "family", "", "only the rules of one family: contract")
+	cmd.Flags().StringVar(&family, "family", "", "only the rules of one family: contract, check, exceptions")
 	return cmd
 }
 
@@ -61,10 +62,27 @@ type ruleRow struct {
 	Why    string `json:"why"`
 	Fix    string `json:"fix"`
 	Detail string `json:"detail"`
+
+	Basis     string   `json:"basis"`
+	Section   string   `json:"section"`
+	Revisions []string `json:"revisions"`
+	Transport string   `json:"transport"`
+	// Status is the hardest that a finding may have; empty where the verb decides.
+	Status string `json:"status"`
 }
 
 func rowOf(i rule.Info) ruleRow {
-	return ruleRow{i.ID, i.Family, i.Level, i.Title, i.Why, i.Fix, i.Detail}
+	r := ruleRow{
+		ID: i.ID, Family: i.Family, Level: i.Level, Title: i.Title, Why: i.Why, Fix: i.Fix, Detail: i.Detail,
+		Basis: string(i.Basis), Section: i.Section, Revisions: i.Revisions, Transport: i.Transport,
+	}
+	if r.Revisions == nil {
+		r.Revisions = []string{}
+	}
+	if i.Family == check.Family {
+		r.Status = i.Severity().String()
+	}
+	return r
 }
 
 func (a *app) explainCommand() *cobra.Command {
@@ -111,6 +129,16 @@ func explanation(i rule.Info) string {
 	fmt.Fprintf(&b, "%s (%s)\n\n%s.\n\n", i.ID, i.Level, upperFirst(i.Title))
 	fmt.Fprintf(&b, "Why it matters: %s.\n", i.Why)
 	fmt.Fprintf(&b, "What to do:     %s.\n", i.Fix)
+	if i.Section != "" {
+		fmt.Fprintf(&b, "Where it stands: %s (by %s)\n", i.Section, i.Basis)
+	}
+	if i.Family == check.Family {
+		where := "stdio and HTTP"
+		if i.Transport != "" {
+			where = i.Transport
+		}
+		fmt.Fprintf(&b, "Judged:         over %s, in %s; the hardest finding is %s\n", where, strings.Join(i.Revisions, ", "), i.Severity())
+	}
 	if i.Detail != "" {
 		fmt.Fprintf(&b, "\n%s\n", i.Detail)
 	}
