@@ -11,7 +11,9 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"os/exec"
 	"os/signal"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -112,7 +114,8 @@ func (a *app) mockStdio(ctx context.Context, script mock.Script, verbose bool) e
 	defer end()
 	stop := context.AfterFunc(ctx, func() {
 		_ = w.Close()
-		time.AfterFunc(endTime, end) // for what does not heed the end of its input
+		time.AfterFunc(endTime, end) // for what heeds neither this nor the end of its input
+		_ = s.Shutdown(life)
 	})
 	defer stop()
 	err := s.ServeStdio(life, r, out)
@@ -120,6 +123,9 @@ func (a *app) mockStdio(ctx context.Context, script mock.Script, verbose bool) e
 	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
 	_ = s.Shutdown(patient) // what still runs then ends with the process
+	if s.LeavesBehind() {
+		leaveBehind()
+	}
 	switch {
 	case errors.Is(err, mock.ErrEnded):
 		a.say("mcprove: %v", err)
@@ -128,6 +134,16 @@ func (a *app) mockStdio(ctx context.Context, script mock.Script, verbose bool) e
 		return nil
 	}
 	return err
+}
+
+// leaveBehind starts a process that goes on for a minute, and forgets it. Where
+// there is no such program nothing is left.
+func leaveBehind() {
+	argv := []string{"sleep", "60"}
+	if runtime.GOOS == "windows" {
+		argv = []string{"ping", "-n", "60", "127.0.0.1"}
+	}
+	_ = exec.Command(argv[0], argv[1:]...).Start()
 }
 
 // lockedWriter lets several requests log at once.

@@ -543,25 +543,28 @@ func (s *Stream) Answer() *Exchange {
 }
 
 // Close ends the exchange as a client of its transport does: over HTTP by
-// closing the stream, over stdio by notifications/cancelled.
-func (s *Stream) Close() {
+// closing the stream, over stdio by notifications/cancelled, which it returns.
+func (s *Stream) Close() *Exchange {
 	if s.conn.conn == nil {
-		return // it was never sent
+		return nil // it was never sent
 	}
 	s.conn.give(s.call)
 	if s.conn.conn.Kind() != transport.Stdio {
 		s.conn.cancel(s.call)
-		return
+		return nil
 	}
 	s.conn.mu.Lock()
 	s.call.x.Cancelled = true
 	id := s.call.x.ID
 	s.conn.mu.Unlock()
 	if id == nil {
-		return
+		return nil
 	}
 	r := s.conn.probe.Notification(spec.NotificationCancelled).Param("requestId", string(id))
-	s.conn.start(s.ctx, r)
+	k := s.conn.start(s.ctx, r)
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	return s.conn.snapshot(k)
 }
 
 // headerNamed reports whether a name is in the list, in any case.
