@@ -288,9 +288,9 @@ func cancelRaces(c *probe.Case) {
 		return
 	}
 	s := c.Start(k.conn, c.Request(spec.MethodToolsList, "").WithID(idRace))
-	s.Close()
+	cancel := s.Close()
 	if x, _ := k.health(discoverAgain(c, tokenRaced)); !x.OK() {
-		c.Fail(x, "after a request that was cancelled at once, the next one is answered by %s", x.Brief()).And(s.Now())
+		c.Fail(x, "after a request that was cancelled at once, the next one %s", outcome(x)).And(s.Now(), cancel)
 		return
 	}
 	if k.conn == nil {
@@ -302,11 +302,11 @@ func cancelRaces(c *probe.Case) {
 		c.Lacks(early)
 		return
 	}
-	c.SendOn(k.conn, c.Probe().Notification(spec.NotificationCancelled).Param("requestId", idLate).
+	late := c.SendOn(k.conn, c.Probe().Notification(spec.NotificationCancelled).Param("requestId", idLate).
 		Planting("a cancellation that comes too late"))
 	x, _ := k.health(discoverAgain(c, tokenRaced))
 	if !x.OK() {
-		c.Fail(x, "after a cancellation that came too late, the next request is answered by %s", x.Brief()).And(early)
+		c.Fail(x, "after a cancellation that came too late, the next request %s", outcome(x)).And(early, late)
 		return
 	}
 	c.Pass(x)
@@ -317,13 +317,13 @@ func (k *canceller) ignored(r *probe.Request) bool {
 	c := k.c
 	sent := c.SendOn(k.conn, r)
 	if k.conn == nil && (sent.Silent() || sent.Died() || sent.Status() >= 500) {
-		c.Fail(sent, "%s is answered by %s, not ignored", r.Planted, sent.Brief())
+		c.Fail(sent, "%s %s, and should be ignored", r.Planted, outcome(sent))
 		return false
 	}
 	x, answered := k.health(c.Request(spec.MethodDiscover, ""))
 	switch {
 	case !x.OK():
-		c.Fail(x, "after %s, the next request is answered by %s", r.Planted, x.Brief()).And(sent)
+		c.Fail(x, "after %s, the next request %s", r.Planted, outcome(x)).And(sent)
 		return false
 	case len(answered) > 0:
 		c.Fail(sent, "%s is answered by an error, not ignored", r.Planted).In(answered[0], "").And(x)

@@ -75,8 +75,9 @@ var cancelCallRules = []Rule{
 type cancelledCall struct {
 	skip string // why there is nothing to see
 
-	x     *probe.Exchange
-	usual time.Duration // how long such a call takes when nobody cancels it
+	x      *probe.Exchange
+	cancel *probe.Exchange // the notification
+	usual  time.Duration   // how long such a call takes when nobody cancels it
 	// barrier was asked after the cancellation. As a server reads in order, it
 	// had read the cancellation when it answered this. It is no use when the
 	// answer of the call came first.
@@ -154,7 +155,7 @@ func cancelCall(c *probe.Case) *cancelledCall {
 	// The first call of a process may take longer: it is asked for something
 	// else before.
 	if x := c.SendOn(conn, c.Request(spec.MethodDiscover, "")); !x.OK() {
-		return &cancelledCall{skip: "a further connection does not answer: " + x.Brief()}
+		return &cancelledCall{skip: "on a further connection server/discover " + outcome(x)}
 	}
 	k := &cancelledCall{usual: usual}
 	for try := 0; try < 2; try++ {
@@ -175,7 +176,7 @@ func (k *cancelledCall) try(c *probe.Case, conn *probe.Conn, tool probe.Tool) {
 		k.skip = "the call of " + tool.Name + " was answered before it could be cancelled: " + x.Brief()
 		return
 	}
-	s.Close()
+	k.cancel = s.Close()
 	k.barrier = c.SendOn(conn, c.Request(spec.MethodDiscover, ""))
 	if k.barrier.OK() {
 		s.Until(k.usual*5/4+leastSlow-time.Since(begin), answeredNow)
@@ -184,7 +185,7 @@ func (k *cancelledCall) try(c *probe.Case, conn *probe.Conn, tool probe.Tool) {
 	r := k.x.Response
 	switch {
 	case !k.barrier.OK():
-		k.skip = "the server answers nothing else after a call was cancelled: " + k.barrier.Brief()
+		k.skip = "what is asked after a call was cancelled " + outcome(k.barrier)
 	case r == nil || r.Time.After(k.barrier.Response.Time):
 	case r.Time.Sub(begin) < k.usual*3/4:
 		k.early = true
@@ -212,7 +213,7 @@ func cancelNoFurther(c *probe.Case) {
 		return
 	}
 	if fs := k.later(); len(fs) > 0 {
-		c.Fail(k.x, "%s comes for a call that was cancelled before, and the server had read that", messageName(fs[0])).In(fs[0], "").And(k.barrier)
+		c.Fail(k.x, "%s comes for a call that was cancelled before, and the server had read that", messageName(fs[0])).In(fs[0], "").And(k.cancel, k.barrier)
 		return
 	}
 	c.Pass(k.x)
@@ -243,7 +244,7 @@ func cancelNoResponse(c *probe.Case) {
 	switch {
 	case !ok:
 	case k.x.Response != nil:
-		c.Fail(k.x, "a call that was cancelled is answered all the same").In(k.x.Response, "").And(k.barrier)
+		c.Fail(k.x, "a call that was cancelled is answered all the same").In(k.x.Response, "").And(k.cancel, k.barrier)
 	default:
 		c.Pass(k.x)
 	}
@@ -269,11 +270,11 @@ func (k *cancelledCall) stops(c *probe.Case) {
 		m := f.Message()
 		switch {
 		case m.Method == spec.NotificationProgress && f.Time.After(soon):
-			c.Fail(k.x, "progress of a call goes on after it was cancelled").In(f, "").And(k.barrier)
+			c.Fail(k.x, "progress of a call goes on after it was cancelled").In(f, "").And(k.cancel, k.barrier)
 			return
 		case m.Kind == wire.Response && f.Time.Sub(k.x.Start) > k.usual*3/4 && k.x.OK():
 			c.Fail(k.x, "a call that was cancelled is worked on to its end: its result comes after %s, as when nobody cancels it",
-				f.Time.Sub(k.x.Start).Round(time.Millisecond)).In(f, "").And(k.barrier)
+				f.Time.Sub(k.x.Start).Round(time.Millisecond)).In(f, "").And(k.cancel, k.barrier)
 			return
 		}
 	}

@@ -92,7 +92,7 @@ func interleaved(c *probe.Case) {
 		case x.OK():
 			c.Pass(x)
 		default:
-			c.Fail(x, "of %d requests at once, number %d is answered by %s", several, i+1, x.Brief())
+			c.Fail(x, "of %d requests at once, number %d %s", several, i+1, outcome(x))
 			return
 		}
 	}
@@ -127,7 +127,7 @@ func endInput(c *probe.Case, filter string) *endOfInput {
 	}
 	e := &endOfInput{x: c.SendOn(conn, c.Request(spec.MethodDiscover, ""))}
 	if !e.x.OK() {
-		e.skip = "a further connection does not answer: " + e.x.Brief()
+		e.skip = "on a further connection server/discover " + outcome(e.x)
 		return e
 	}
 	if filter != "" {
@@ -223,11 +223,11 @@ func longLine(c *probe.Case) {
 	x := c.SendOn(conn, plain.Meta(metaFiller, `"`+strings.Repeat("x", longBytes)+`"`).Planting("a line of one megabyte"))
 	switch {
 	case x.Response == nil:
-		c.Fail(x, "a request on a line of one megabyte is answered by %s", x.Brief())
+		c.Fail(x, "a request on a line of one megabyte %s", outcome(x))
 	default:
 		next := c.SendOn(conn, plain)
 		if !next.OK() {
-			c.Fail(next, "after a line of one megabyte, the next request is answered by %s", next.Brief()).And(x)
+			c.Fail(next, "after a line of one megabyte, the next request %s", outcome(next)).And(x)
 			return
 		}
 		c.Pass(x)

@@ -130,7 +130,7 @@ func shutDown(c *probe.Case) *shutdown {
 	now := sub.now()
 	switch {
 	case now.refused():
-		return &shutdown{skip: "subscriptions/listen is answered by " + now.x.Brief(), because: "subscriptions.supported"}
+		return &shutdown{skip: "subscriptions/listen " + outcome(now.x), because: "subscriptions.supported"}
 	case now.ack == nil:
 		return &shutdown{skip: "subscriptions are not acknowledged", because: "subscriptions.ack-sent"}
 	case now.x.Response != nil:
@@ -251,13 +251,13 @@ func closedStreams(c *probe.Case) {
 			c.Skip("the connection broke: %s", s.x.Brief())
 			return
 		case first == nil:
-			c.Skip("a subscription to %s was answered by %s", filterLeak, s.x.Brief())
+			c.Skip("a subscription to %s %s", filterLeak, outcome(s.x))
 			return
 		case time.Since(begin) < leakPatience && s.refused():
 			c.Rest(c.Probe().Quiet())
 			n--
 		default:
-			c.Fail(s.x, "after %d subscriptions were opened and closed, the next one is answered by %s", n, s.x.Brief()).And(first)
+			c.Fail(s.x, "after %d subscriptions were opened and closed, the next one %s", n, outcome(s.x)).And(first)
 			return
 		}
 	}

@@ -204,7 +204,7 @@ func listenSupported(c *probe.Case) {
 	case x.Is(spec.CodeMethodNotFound) && !tells:
 		c.Note(x, "subscriptions/listen is refused as unknown, by a server that declares no changes to tell of")
 	case x.Refused(), x.Died(), x.Status() >= 300:
-		c.Warn(x, "subscriptions/listen is answered by %s", x.Brief())
+		c.Warn(x, "subscriptions/listen %s", outcome(x))
 	default:
 		c.SkipFor("subscriptions.ack-sent", "a subscription was neither acknowledged nor refused")
 	}
@@ -221,7 +221,11 @@ func ackSent(c *probe.Case) {
 		case one.ack == nil && c.HTTP() && one.x.OK() && !one.x.Streamed():
 			c.SkipFor("subscriptions.http-sse-stream", "a subscription is answered by a JSON object, which cannot hold an acknowledgement")
 		case one.ack == nil:
-			c.Fail(one.x, "no acknowledgement came for a subscription to %s within %s: %s", asked(one.x), c.Probe().Patience(), one.x.Brief())
+			if one.x.Died() {
+				c.Fail(one.x, "a subscription to %s %s", asked(one.x), outcome(one.x))
+				return
+			}
+			c.Fail(one.x, "no acknowledgement of a subscription to %s came within %s", asked(one.x), c.Probe().Patience())
 			return
 		default:
 			c.Pass(one.x)
@@ -367,7 +371,7 @@ func missingFilter(c *probe.Case) {
 	case ack != nil:
 		c.Fail(x, "a listen request without notifications was acknowledged, not refused with %d", spec.CodeInvalidParams)
 	default:
-		c.Fail(x, "a listen request without notifications was answered by %s, not by error %d", x.Brief(), spec.CodeInvalidParams)
+		c.Fail(x, "a listen request without notifications %s, and should be refused with %d", outcome(x), spec.CodeInvalidParams)
 	}
 }
 
@@ -385,7 +389,7 @@ func unknownFilter(c *probe.Case) {
 	s.stream.Close()
 	switch {
 	case ack == nil:
-		c.Fail(x, "a subscription with a filter member that nobody knows was answered by %s, not acknowledged", x.Brief())
+		c.Fail(x, "a subscription with a filter member that nobody knows %s, and is not acknowledged", outcome(x))
 	case wants(honoured(ack), noFilter):
 		c.Fail(x, "the acknowledgement honours %s, a filter member that nobody knows", noFilter).In(ack, "/params/notifications/"+noFilter)
 	default:

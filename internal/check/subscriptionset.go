@@ -334,3 +334,14 @@ func wants(filter json.RawMessage, member string) bool {
 	v := probe.Lookup(filter, jsonx.Push("", member))
 	return jsonx.KindOf(v) == jsonx.True || len(probe.Elements(v)) > 0
 }
+
+// outcome says in a sentence about a request what became of it.
+func outcome(x *probe.Exchange) string {
+	switch {
+	case x.Response != nil, x.Head != nil:
+		return "is answered by " + x.Brief()
+	case x.Err == nil, x.Silent():
+		return "is not answered"
+	}
+	return "is not answered: " + x.Brief()
+}

@@ -375,7 +375,7 @@ func concurrent(c *probe.Case) {
 	for _, one := range []*subscription{s.one, s.empty} {
 		switch x := one.x; {
 		case one.refused():
-			c.Fail(x, "a second subscription is answered by %s while the first is open", x.Brief()).And(s.all.x)
+			c.Fail(x, "a second subscription %s while the first is open", outcome(x)).And(s.all.x)
 		case one.ack == nil:
 			c.SkipFor("subscriptions.ack-sent", "a second subscription is not acknowledged")
 		default:
