@@ -71,6 +71,7 @@ type subscriptionSet struct {
 	// cancelled is when one was ended, as a client ends it. barrier was asked
 	// after that: a server that has answered it has read the cancellation.
 	cancelled time.Time
+	cancel    *probe.Exchange // the notification, nil over HTTP
 	barrier   *probe.Exchange
 	// moved is when, after that, tools were called that change something, and
 	// changed says that the others were told of it.
@@ -137,7 +138,7 @@ func subscribe(c *probe.Case) *subscriptionSet {
 
 	s.one = one.now()
 	s.cancelled = time.Now()
-	one.stream.Close()
+	s.cancel = one.stream.Close()
 	s.barrier = c.SendOn(conn, c.Request(spec.MethodDiscover, ""))
 	told := changesIn(all.now().x)
 	if len(movers) > 0 {
