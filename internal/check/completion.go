@@ -34,7 +34,6 @@ var completionRules = []Rule{
 		Break: Break{
 			Base:   withoutCompletions,
 			Faults: []mock.Fault{mock.On(spec.MethodComplete).Lenient(mock.CheckCapabilityUndeclared)},
-			Also:   []string{"jsonrpc.ungated-method-32601"},
 		},
 	},
 	{

@@ -25,7 +25,6 @@ var completionInputRules = []Rule{
 		Break: Break{
 			Base:   withoutCompletions,
 			Faults: []mock.Fault{mock.On(spec.MethodComplete).OfCode(spec.CodeMethodNotFound).Set("/error/code", "-32603")},
-			Also:   []string{"jsonrpc.ungated-method-32601"},
 		},
 	},
 	{

@@ -152,7 +152,7 @@ func listPerConnection(method string) func(*probe.Case) {
 		second := c.ReadList(conn, method)
 		switch {
 		case !second.OK():
-			c.Skip("a second connection got no whole list: %s", second.Pages[len(second.Pages)-1].Brief())
+			c.Lacks(second.Pages[len(second.Pages)-1])
 			return
 		case sameNames(first, second):
 			c.Pass(second.Pages[0])
@@ -182,7 +182,7 @@ func listSideEffect(method string) func(*probe.Case) {
 		after := c.ReadList(nil, method)
 		switch {
 		case !after.OK():
-			c.Skip("%s did not work again: %s", method, after.Pages[len(after.Pages)-1].Brief())
+			c.Lacks(after.Pages[len(after.Pages)-1])
 			return
 		case sameNames(first, after):
 			c.Pass(after.Pages[0])

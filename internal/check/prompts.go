@@ -29,7 +29,6 @@ var promptRules = []Rule{
 		Break: Break{
 			Base:   withoutPrompts,
 			Faults: []mock.Fault{mock.On(spec.MethodPromptsList).Lenient(mock.CheckCapabilityUndeclared)},
-			Also:   []string{"jsonrpc.ungated-method-32601"},
 		},
 	},
 	{

@@ -3,6 +3,7 @@
 package check
 
 import (
+	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
@@ -40,9 +41,9 @@ var resourceReadRules = []Rule{
 			Fix:   "answer a uri that names nothing with code -32602; earlier revisions had -32002",
 		},
 		In: modern, Check: notFound,
-		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodResourcesRead).When(mock.HasParam("/uri")).OfCode(spec.CodeInvalidParams).Set("/error/code", "-32603")}},
+		Break: Break{Faults: []mock.Fault{absentRead.OfCode(spec.CodeInvalidParams).Set("/error/code", "-32603")}},
 		Breaks: []Break{{
-			Faults: []mock.Fault{mock.On(spec.MethodResourcesRead).When(mock.HasParam("/uri")).OfCode(spec.CodeInvalidParams).Set("/error/code", "-32002")},
+			Faults: []mock.Fault{absentRead.OfCode(spec.CodeInvalidParams).Set("/error/code", "-32002")},
 			Also:   []string{"errors.no-32002"},
 		}},
 	},
@@ -54,7 +55,7 @@ var resourceReadRules = []Rule{
 			Fix:   "answer a uri that names nothing with error -32602",
 		},
 		In: modern, Check: notFoundEmpty,
-		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodResourcesRead).When(mock.HasParam("/uri")).OfCode(spec.CodeInvalidParams).Result(emptyRead)}},
+		Break: Break{Faults: []mock.Fault{absentRead.OfCode(spec.CodeInvalidParams).Result(emptyRead)}},
 	},
 	{
 		Info: rule.Info{
@@ -77,6 +78,10 @@ var resourceReadRules = []Rule{
 		Break: Break{Faults: []mock.Fault{mock.OnNotification(spec.NotificationResourcesUpdated).Remove("/params/uri")}},
 	},
 }
+
+// absentRead is where reads of what does not exist are, and not those that are
+// said to fail.
+var absentRead = mock.On(spec.MethodResourcesRead).When(mock.Not(mock.ParamIs("/uri", string(jsonx.Quote(failingName)))))
 
 // emptyRead is the result of a read that found nothing.
 const emptyRead = `{"resultType":"complete","contents":[],"ttlMs":0,"cacheScope":"private","_meta":{"` + spec.MetaServerInfo + `":{"name":"mock","version":"1.0.0"}}}`

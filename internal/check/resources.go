@@ -28,7 +28,6 @@ var resourceRules = []Rule{
 		Break: Break{
 			Base:   withoutResources,
 			Faults: []mock.Fault{mock.On(spec.MethodResourcesList).Lenient(mock.CheckCapabilityUndeclared)},
-			Also:   []string{"jsonrpc.ungated-method-32601"},
 		},
 	},
 	{
