@@ -204,7 +204,7 @@ func relative(t uriTemplate) bool {
 	if start == "" {
 		return false // a variable may bring it
 	}
-	if strings.IndexAny(start, ":/?#") < 0 {
+	if !strings.ContainsAny(start, ":/?#") {
 		return len(t.literals) == 1 // the scheme may end behind a variable
 	}
 	fault, _ := checkURI(start)
