@@ -203,7 +203,10 @@ func listSideEffect(method string) func(*probe.Case) {
 }
 
 // Servers that lack a feature: it is not declared, and its methods are refused.
-func withoutResources(s *mock.Script)   { undeclare(s, "resources") }
+func withoutResources(s *mock.Script) {
+	undeclare(s, "resources")
+	s.Tools = slices.DeleteFunc(s.Tools, embeds)
+}
 func withoutPrompts(s *mock.Script)     { undeclare(s, "prompts") }
 func withoutCompletions(s *mock.Script) { undeclare(s, "completions") }
 

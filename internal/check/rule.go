@@ -135,6 +135,16 @@ var topics = [][]Rule{
 	resourceURIRules,
 	announceRules,
 	failingRules,
+	toolListRules,
+	toolDefinitionRules,
+	toolCallRules,
+	toolResultRules,
+	toolOutcomeRules,
+	schemaRules,
+	iconRules,
+	progressRules,
+	loggingRules,
+	loggingStreamRules,
 }
 
 var all = sync.OnceValue(func() []*Rule {
