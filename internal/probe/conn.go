@@ -542,6 +542,10 @@ func (s *Stream) Answer() *Exchange {
 	return x
 }
 
+// Missed says that what was waited for did not come in time, so that less is
+// waited for later.
+func (s *Stream) Missed() { s.conn.probe.wasSilent() }
+
 // Close ends the exchange as a client of its transport does: over HTTP by
 // closing the stream, over stdio by notifications/cancelled, which it returns.
 func (s *Stream) Close() *Exchange {
