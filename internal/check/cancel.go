@@ -97,7 +97,7 @@ var cancelRules = []Rule{
 			Why:   "one bad message of a client ends a server, or is answered by an error that belongs to no request",
 			Fix:   "drop a notifications/cancelled whose requestId is no string and no integer",
 		},
-		In: modern, Apart: true, Check: cancelMalformed, Under: []string{"jsonrpc.notification-no-response"},
+		In: modern, Apart: true, Check: cancelMalformed, Under: []string{"cancel.unknown-id-ignored", "jsonrpc.notification-no-response"},
 		Break:  Break{Faults: []mock.Fault{onCancelled(mock.NoParam("/requestId")).Die()}, Only: transport.Stdio},
 		Breaks: []Break{{Faults: []mock.Fault{onCancelled(mock.NoParam("/requestId")).Status(500)}, Only: transport.StreamableHTTP}},
 	},

@@ -100,8 +100,9 @@ func interleaved(c *probe.Case) {
 
 // endOfInput is a server whose input ended.
 type endOfInput struct {
-	skip string // why nothing can be said
-	x    *probe.Exchange
+	skip    string // why nothing can be said
+	because string // the rule that says so, may be empty
+	x       *probe.Exchange
 	// took is how long it went on; ended is false when it still did after the
 	// patience with it.
 	took  time.Duration
@@ -134,7 +135,10 @@ func endInput(c *probe.Case, filter string) *endOfInput {
 		o := &opening{c: c, conn: conn}
 		s := o.open(listenRequest(c, filter)).now()
 		if e.x = s.x; s.ack == nil {
-			e.skip = "a subscription was not acknowledged: " + s.x.Brief()
+			e.skip, e.because = "a subscription was not acknowledged", "subscriptions.ack-sent"
+			if s.refused() {
+				e.skip, e.because = "subscriptions/listen "+outcome(s.x), "subscriptions.supported"
+			}
 			return e
 		}
 	}
@@ -181,6 +185,8 @@ func exitWithSubscription(c *probe.Case) {
 	}
 	e := endInput(c, filterEOF)
 	switch {
+	case e.because != "":
+		c.SkipFor(e.because, "%s", e.skip)
 	case e.skip != "":
 		c.Skip("%s", e.skip)
 	case e.ended:

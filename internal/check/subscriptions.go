@@ -187,6 +187,11 @@ func listens(c *probe.Case, t *probe.Traffic) []subscription {
 const noSubscription = "no subscription was seen that was acknowledged"
 
 func listenSupported(c *probe.Case) {
+	set := probe.Share(c.Probe(), "subscriptions", func() *subscriptionSet { return subscribe(c) })
+	if set.all != nil && set.all.ack == nil && !set.all.refused() && !set.all.x.OK() {
+		c.SkipFor("subscriptions.ack-sent", "a subscription was neither acknowledged nor refused")
+		return
+	}
 	conn := c.Open()
 	if conn == nil {
 		return
@@ -195,14 +200,13 @@ func listenSupported(c *probe.Case) {
 	s := o.open(listenRequest(c, filterAll))
 	x, ack := s.stream.Now(), s.now().ack
 	s.stream.Close()
-	tells := slices.ContainsFunc(changes, func(ch change) bool {
-		return c.Facts().Declares(ch.capability)
-	})
+	tells := slices.ContainsFunc(changes, func(ch change) bool { return c.Facts().Declares(ch.capability) })
+	_, refused := x.Code()
 	switch {
 	case ack != nil, x.OK():
 		c.Pass(x)
-	case x.Is(spec.CodeMethodNotFound) && !tells:
-		c.Note(x, "subscriptions/listen is refused as unknown, by a server that declares no changes to tell of")
+	case refused && !tells:
+		c.Note(x, "subscriptions/listen %s, by a server that declares no changes to tell of", outcome(x))
 	case x.Refused(), x.Died(), x.Status() >= 300:
 		c.Warn(x, "subscriptions/listen %s", outcome(x))
 	default:

@@ -189,11 +189,14 @@ func (o *opened) now() *subscription {
 // open subscribes and waits until that is acknowledged, answered or over.
 func (o *opening) open(r *probe.Request) *opened {
 	s := &opened{stream: o.c.Start(o.conn, r)}
-	s.stream.Until(o.c.Probe().Patience(), func(x *probe.Exchange) bool {
+	x, came := s.stream.Until(o.c.Probe().Patience(), func(x *probe.Exchange) bool {
 		return acknowledgement(x) != nil || x.Response != nil || len(strayAcknowledgements(o.conn)) > o.stray
 	})
-	if s.stream.Now().Died() {
+	switch {
+	case x.Died():
 		s.stream.Answer() // which finds out whether the server is gone
+	case !came && !x.Closed:
+		s.stream.Missed()
 	}
 	if acks := strayAcknowledgements(o.conn); len(acks) > o.stray {
 		s.stray, o.stray = acks[o.stray], len(acks)
