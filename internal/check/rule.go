@@ -136,6 +136,7 @@ var topics = [][]Rule{
 	announceRules,
 	failingRules,
 	toolListRules,
+	toolChangedRules,
 	toolDefinitionRules,
 	toolCallRules,
 	toolResultRules,

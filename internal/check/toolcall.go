@@ -31,7 +31,7 @@ var toolCallRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.unknown-tool-32602", Level: rule.Should, Basis: rule.Prose, Section: "2026-07-28/server/tools#error-handling",
+			ID: "tools.unknown-tool-32602", Level: rule.Should, Basis: rule.Prose, Section: toolsPage + "#error-handling",
 			Title: "a call of a tool that does not exist is answered by error -32602",
 			Why:   "a client cannot tell a tool that is gone from one that failed, and lets the model try it again",
 			Fix:   "answer code -32602 and name the tool in the message",
@@ -44,7 +44,7 @@ var toolCallRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.malformed-call-error", Level: rule.Should, Basis: rule.Prose, Section: "2026-07-28/server/tools#error-handling",
+			ID: "tools.malformed-call-error", Level: rule.Should, Basis: rule.Prose, Section: toolsPage + "#error-handling",
 			Title: "a call that is malformed is a protocol error, not a result",
 			Why:   "a tool that runs on what is no object of arguments does something nobody asked for",
 			Fix:   "answer code -32602 when arguments is no object or name is no string",
@@ -54,7 +54,7 @@ var toolCallRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.name-case-sensitive", Level: rule.Should, Basis: rule.Keyword, Section: "2026-07-28/server/tools#tool-names",
+			ID: "tools.name-case-sensitive", Level: rule.Should, Basis: rule.Keyword, Section: toolsPage + "#tool-names",
 			Title: "tool names differ by case",
 			Why:   "a rule that allows one spelling does not hold for the others, and they reach the same tool",
 			Fix:   "compare names byte by byte",
@@ -64,7 +64,7 @@ var toolCallRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.input-validation-is-error", Level: rule.Should, Basis: rule.Prose, Section: "2026-07-28/server/tools#error-handling",
+			ID: "tools.input-validation-is-error", Level: rule.Should, Basis: rule.Prose, Section: toolsPage + "#error-handling",
 			Title: "arguments that the tool's schema refuses are answered by a result with isError",
 			Why:   "a model sees results and can correct itself; it does not see protocol errors, and is misled by a success",
 			Fix:   "validate the arguments and say what is wrong in the content of a result with isError true",
@@ -76,7 +76,7 @@ var toolCallRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.inputs-validated", Level: rule.Must, Basis: rule.Keyword, Section: "2026-07-28/server/tools#security-considerations",
+			ID: "tools.inputs-validated", Level: rule.Must, Basis: rule.Keyword, Section: toolsPage + "#security-considerations",
 			Title: "a tool survives arguments that its schema refuses",
 			Why:   "one model that makes up an argument ends the server for everybody, or reaches code that trusts its input",
 			Fix:   "validate the arguments against the inputSchema before the tool runs",

@@ -32,7 +32,7 @@ var toolDefinitionRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.input-schema-not-null", Level: rule.Must, Basis: rule.Keyword, Section: "2026-07-28/server/tools#tool",
+			ID: "tools.input-schema-not-null", Level: rule.Must, Basis: rule.Keyword, Section: toolsPage + "#tool",
 			Title: "an inputSchema is an object, never null",
 			Why:   "clients pass the schema on to a model provider, which refuses the whole request",
 			Fix:   `give a tool without parameters {"type":"object","additionalProperties":false}`,
@@ -70,7 +70,7 @@ var toolDefinitionRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.name-length", Level: rule.Should, Basis: rule.Keyword, Section: "2026-07-28/server/tools#tool-names",
+			ID: "tools.name-length", Level: rule.Should, Basis: rule.Keyword, Section: toolsPage + "#tool-names",
 			Title: "a tool's name has 1 to 128 characters",
 			Why:   "clients prefix names and providers limit them: a long one is cut, and then matches nothing",
 			Fix:   "choose a shorter name, and say the rest in title and description",
@@ -80,7 +80,7 @@ var toolDefinitionRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.name-charset", Level: rule.Should, Basis: rule.Keyword, Section: "2026-07-28/server/tools#tool-names",
+			ID: "tools.name-charset", Level: rule.Should, Basis: rule.Keyword, Section: toolsPage + "#tool-names",
 			Title: "a tool's name is made of A-Z, a-z, 0-9, underscore, hyphen and dot",
 			Why:   "clients rewrite or refuse other characters, and the call that comes back names a tool nobody knows",
 			Fix:   "use the allowed characters in the name, and any in the title",
@@ -90,7 +90,7 @@ var toolDefinitionRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.name-no-special", Level: rule.ShouldNot, Basis: rule.Keyword, Section: "2026-07-28/server/tools#tool-names",
+			ID: "tools.name-no-special", Level: rule.ShouldNot, Basis: rule.Keyword, Section: toolsPage + "#tool-names",
 			Title: "a tool's name has no space, comma or other special character",
 			Why:   "a name with a separator is split by clients, logs and permission rules that list names",
 			Fix:   "write an underscore or a hyphen in its place",
@@ -103,7 +103,7 @@ var toolDefinitionRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.name-unique", Level: rule.Should, Basis: rule.Keyword, Section: "2026-07-28/server/tools#tool-names",
+			ID: "tools.name-unique", Level: rule.Should, Basis: rule.Keyword, Section: toolsPage + "#tool-names",
 			Title: "no two tools have one name",
 			Why:   "a call by the name reaches one of them, and nobody can tell which",
 			Fix:   "name each tool differently",

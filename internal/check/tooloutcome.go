@@ -18,7 +18,7 @@ import (
 var toolOutcomeRules = []Rule{
 	{
 		Info: rule.Info{
-			ID: "tools.output-conforms", Level: rule.Must, Basis: rule.Keyword, Section: "2026-07-28/server/tools#output-schema",
+			ID: "tools.output-conforms", Level: rule.Must, Basis: rule.Keyword, Section: toolsPage + "#output-schema",
 			Title: "a tool with an outputSchema gives structuredContent that conforms to it",
 			Why:   "callers that rely on the schema fail on the value, and strict clients refuse the whole result",
 			Fix:   "make the value fit the schema, or the schema say what the tool gives",
@@ -44,7 +44,7 @@ var toolOutcomeRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.execution-error-content", Level: rule.Should, Basis: rule.Derived, ReportOnly: true, Section: "2026-07-28/server/tools#error-handling",
+			ID: "tools.execution-error-content", Level: rule.Should, Basis: rule.Derived, ReportOnly: true, Section: toolsPage + "#error-handling",
 			Title: "a result with isError has content that says what went wrong",
 			Why:   "a model that is told only that it failed repeats the same call",
 			Fix:   "put a text into content that says what failed and what to do instead",

@@ -68,7 +68,7 @@ var toolResultRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.structured-text-mirror", Level: rule.Should, Basis: rule.Keyword, Section: "2026-07-28/server/tools#structured-content",
+			ID: "tools.structured-text-mirror", Level: rule.Should, Basis: rule.Keyword, Section: toolsPage + "#structured-content",
 			Title: "a result with structuredContent has the same JSON as text",
 			Why:   "a client that reads only content shows the model nothing, or something else than the data",
 			Fix:   "add a text block with the JSON of structuredContent",
@@ -78,7 +78,7 @@ var toolResultRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.embedded-resource-capability", Level: rule.Should, Basis: rule.Keyword, Section: "2026-07-28/server/tools#embedded-resources",
+			ID: "tools.embedded-resource-capability", Level: rule.Should, Basis: rule.Keyword, Section: toolsPage + "#embedded-resources",
 			Title: "a server whose tools embed resources declares the resources capability",
 			Why:   "a client that is given a resource cannot read it again, or hear that it changed",
 			Fix:   "declare resources and serve what is embedded",
@@ -91,7 +91,7 @@ var toolResultRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.outputs-sanitised", Level: rule.Must, Basis: rule.Keyword, Section: "2026-07-28/server/tools#security-considerations",
+			ID: "tools.outputs-sanitised", Level: rule.Must, Basis: rule.Keyword, Section: toolsPage + "#security-considerations",
 			Title:  "what a tool gives holds no control characters and no terminal sequences",
 			Why:    "a terminal that shows the text obeys it, and a reader does not see what the model reads",
 			Fix:    "take control characters out of text that comes from elsewhere, line breaks and tabs excepted",

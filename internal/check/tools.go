@@ -20,7 +20,7 @@ import (
 var toolListRules = []Rule{
 	{
 		Info: rule.Info{
-			ID: "tools.capability-declared", Level: rule.Must, Basis: rule.Keyword, Section: "2026-07-28/server/tools#capabilities",
+			ID: "tools.capability-declared", Level: rule.Must, Basis: rule.Keyword, Section: toolsPage + "#capabilities",
 			Title: "a server that lists tools declares the tools capability",
 			Why:   "clients that look at the capabilities first never ask for the tools",
 			Fix:   `add "tools": {} to the capabilities`,
@@ -34,7 +34,7 @@ var toolListRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.list-answered", Level: rule.Must, Basis: rule.Keyword, Section: "2026-07-28/server/tools#capabilities",
+			ID: "tools.list-answered", Level: rule.Must, Basis: rule.Keyword, Section: toolsPage + "#capabilities",
 			Title: "a server that declares tools answers tools/list by an array of tools",
 			Why:   "a client that was promised tools gets none, and the agent works without them",
 			Fix:   "answer tools/list by a result whose tools is an array; an empty one is right when there are none",
@@ -46,7 +46,7 @@ var toolListRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.list-not-per-connection", Level: rule.MustNot, Basis: rule.Keyword, Section: "2026-07-28/server/tools#capabilities",
+			ID: "tools.list-not-per-connection", Level: rule.MustNot, Basis: rule.Keyword, Section: toolsPage + "#capabilities",
 			Title: "the tools are the same on every connection",
 			Why:   "behind a balancer, or after a restart, an agent calls a tool that is gone, or reads a description that was never approved",
 			Fix:   "let the list depend on nothing but the request: its credentials, not its connection",
@@ -58,7 +58,7 @@ var toolListRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.list-not-side-effect", Level: rule.MustNot, Basis: rule.Keyword, Section: "2026-07-28/server/tools#capabilities",
+			ID: "tools.list-not-side-effect", Level: rule.MustNot, Basis: rule.Keyword, Section: toolsPage + "#capabilities",
 			Title: "no other request alters the list of tools",
 			Why:   "an agent that was shown one list acts on another: what was approved is not what is called",
 			Fix:   "do not add, hide or reword tools because of what was asked before",
@@ -70,7 +70,7 @@ var toolListRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "tools.list-deterministic-order", Level: rule.Should, Basis: rule.Keyword, Section: "2026-07-28/server/tools#capabilities",
+			ID: "tools.list-deterministic-order", Level: rule.Should, Basis: rule.Keyword, Section: toolsPage + "#capabilities",
 			Title: "the tools come in the same order each time",
 			Why:   "every reordering makes the model's prompt cache miss, and the client's cache of the list useless",
 			Fix:   "sort the tools, or keep them in a list and not in a hash table",
