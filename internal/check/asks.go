@@ -47,6 +47,10 @@ var asksFor = map[string]bool{spec.MethodElicit: true, spec.MethodCreateMessage:
 // inputRequired are the exchanges whose result asks for input, by its type or
 // by what stands in it.
 func inputRequired(t *probe.Traffic) []*probe.Exchange {
+	return probe.Known(t, "input required", func() []*probe.Exchange { return readInputRequired(t) })
+}
+
+func readInputRequired(t *probe.Traffic) []*probe.Exchange {
 	var out []*probe.Exchange
 	for _, x := range t.Results() {
 		if x.ResultType() == spec.ResultInputRequired || x.Member(spec.FieldInputRequests) != nil {
@@ -57,7 +61,9 @@ func inputRequired(t *probe.Traffic) []*probe.Exchange {
 }
 
 // asks is everything that the server asked, in order.
-func asks(t *probe.Traffic) []ask {
+func asks(t *probe.Traffic) []ask { return probe.Known(t, "asks", func() []ask { return readAsks(t) }) }
+
+func readAsks(t *probe.Traffic) []ask {
 	var out []ask
 	for _, x := range inputRequired(t) {
 		for _, m := range probe.Members(x.Member(spec.FieldInputRequests)) {

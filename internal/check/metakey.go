@@ -125,6 +125,16 @@ type metaEntry struct {
 // them, and of what is asked of the client. A member of that name in arguments,
 // schemas or structured content is the author's own data.
 func metaEntries(t *probe.Traffic, visit func(metaEntry)) {
+	for _, e := range probe.Known(t, "_meta", func() []metaEntry {
+		var out []metaEntry
+		readMetaEntries(t, func(e metaEntry) { out = append(out, e) })
+		return out
+	}) {
+		visit(e)
+	}
+}
+
+func readMetaEntries(t *probe.Traffic, visit func(metaEntry)) {
 	for _, r := range t.Messages(wire.Response, wire.Notification, wire.Request) {
 		w := metaWalk{r, visit}
 		if m := r.Message(); m.Result != nil {

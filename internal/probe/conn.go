@@ -8,7 +8,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -318,7 +317,7 @@ func (c *Conn) start(ctx context.Context, r *Request) *call {
 	text := r.Encode(id)
 	m := wire.Read(text)
 	k := &call{}
-	k.x = Exchange{Request: r, Method: r.Method, Conn: c.n, Turn: c.probe.turn(), Start: time.Now()}
+	k.x = Exchange{Request: r, Method: r.Method, Conn: c.n, Turn: c.probe.turn(), Start: time.Now(), read: &reading{}}
 	if m.Kind == wire.Request || m.Kind == wire.Invalid {
 		k.x.ID = m.ID
 		k.key, k.keyed = m.Key()
@@ -569,9 +568,4 @@ func (s *Stream) Close() *Exchange {
 	s.conn.mu.Lock()
 	defer s.conn.mu.Unlock()
 	return s.conn.snapshot(k)
-}
-
-// headerNamed reports whether a name is in the list, in any case.
-func headerNamed(names []string, name string) bool {
-	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 }

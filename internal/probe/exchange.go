@@ -5,6 +5,8 @@ package probe
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -46,6 +48,58 @@ type Exchange struct {
 
 	Start, End time.Time // End of the response, or of waiting
 	Ended      time.Time // when the stream closed
+
+	read *reading // shared by all that look at the exchange
+}
+
+// reading holds what was read of an exchange's texts: hundreds of rules look at
+// the same ones.
+type reading struct {
+	mu      sync.Mutex
+	of      *wire.Frame // the response that members are of
+	members []jsonx.Member
+	sent    *wire.Frame // the request that meta is of
+	meta    []jsonx.Member
+}
+
+// result are the members of the result.
+func (x *Exchange) result() []jsonx.Member {
+	if x.read == nil {
+		return Members(x.Result())
+	}
+	x.read.mu.Lock()
+	defer x.read.mu.Unlock()
+	if x.read.of != x.Response {
+		x.read.of, x.read.members = x.Response, Members(x.Result())
+	}
+	return x.read.members
+}
+
+// metas are the members of params._meta in the request.
+func (x *Exchange) metas() []jsonx.Member {
+	if x.Sent == nil {
+		return nil
+	}
+	of := func() []jsonx.Member { return Members(value(x.Sent.Message().Params, spec.FieldMeta)) }
+	if x.read == nil {
+		return of()
+	}
+	x.read.mu.Lock()
+	defer x.read.mu.Unlock()
+	if x.read.sent != x.Sent {
+		x.read.sent, x.read.meta = x.Sent, of()
+	}
+	return x.read.meta
+}
+
+// last is the last member of a name, nil where there is none.
+func last(ms []jsonx.Member, name string) json.RawMessage {
+	for _, m := range slices.Backward(ms) {
+		if m.Name == name {
+			return json.RawMessage(m.Value)
+		}
+	}
+	return nil
 }
 
 // Planted says what was wrong with the request on purpose; empty for a
@@ -130,7 +184,7 @@ func (x *Exchange) Result() json.RawMessage {
 }
 
 // Member returns a member of the result, nil when it is not there.
-func (x *Exchange) Member(name string) json.RawMessage { return value(x.Result(), name) }
+func (x *Exchange) Member(name string) json.RawMessage { return last(x.result(), name) }
 
 // At returns what a JSON pointer reaches in the result, nil when it leads
 // nowhere.
@@ -171,28 +225,17 @@ func (x *Exchange) Streamed() bool { return x.Head.MediaType() == spec.MediaEven
 
 // Revision is the revision that the request named, by its _meta.
 func (x *Exchange) Revision() spec.Revision {
-	if x.Sent == nil {
-		return 0
-	}
-	v, _ := jsonx.Text(Lookup(x.Sent.Message().Params, "/_meta/"+escaped(spec.MetaProtocolVersion)))
-	r, _ := spec.ParseRevision(v)
+	r, _ := spec.ParseRevision(Text(x.Meta(spec.MetaProtocolVersion)))
 	return r
 }
 
 // Declared returns what the request declares at a dotted path of its client
 // capabilities, nil where it declares nothing there.
 func (x *Exchange) Declared(path string) json.RawMessage {
-	if x.Sent == nil {
-		return nil
-	}
-	v := Lookup(x.Sent.Message().Params, "/_meta/"+escaped(spec.MetaClientCapabilities))
-	return dotted(v, path)
+	return dotted(x.Meta(spec.MetaClientCapabilities), path)
 }
 
 // Meta returns a key of _meta in the request, nil when it is not there.
 func (x *Exchange) Meta(key string) json.RawMessage {
-	if x.Sent == nil {
-		return nil
-	}
-	return Lookup(x.Sent.Message().Params, "/_meta/"+escaped(key))
+	return last(x.metas(), key)
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -293,9 +292,6 @@ func (p *Probe) begin(ctx context.Context, c *Conn, r *Request) (*call, *Conn, *
 	}
 	return c.start(ctx, r), c, nil
 }
-
-// id returns an id that no request had before, as a JSON text.
-func (p *Probe) id() string { return strconv.FormatInt(int64(p.turn())+1_000_000, 10) }
 
 // Patience is how long an answer is waited for.
 func (p *Probe) Patience() time.Duration { return p.patience() }

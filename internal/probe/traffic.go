@@ -122,8 +122,11 @@ type Received struct {
 	Exchange *Exchange
 }
 
-// Received is every frame of the server, those of the exchanges first.
-func (t *Traffic) Received() []Received {
+// Received is every frame of the server, those of the exchanges first. It must
+// not be changed.
+func (t *Traffic) Received() []Received { return Known(t, "received", t.received) }
+
+func (t *Traffic) received() []Received {
 	var out []Received
 	for _, x := range t.Exchanges {
 		for _, f := range x.Frames {
@@ -139,7 +142,7 @@ func (t *Traffic) Received() []Received {
 // Messages is every frame that is a message of one of the kinds, of any kind
 // when none is named. Batches are not opened.
 func (t *Traffic) Messages(kinds ...wire.Kind) []Received {
-	return slices.DeleteFunc(t.Received(), func(r Received) bool {
+	return slices.DeleteFunc(slices.Clone(t.Received()), func(r Received) bool {
 		k := r.Message().Kind
 		return k == wire.Invalid || len(kinds) > 0 && !slices.Contains(kinds, k)
 	})
@@ -228,7 +231,7 @@ func (r *Recorder) Line(conn string, dir wire.Direction, text []byte) {
 func (r *Recorder) call(c *Conn, f *wire.Frame) *call {
 	r.turns++
 	m := f.Message()
-	k := &call{x: Exchange{Method: m.Method, Sent: f, Conn: c.n, Turn: r.turns, Start: f.Time}}
+	k := &call{x: Exchange{Method: m.Method, Sent: f, Conn: c.n, Turn: r.turns, Start: f.Time, read: &reading{}}}
 	k.x.ID = m.ID
 	k.key, k.keyed = m.Key()
 	k.token, k.tokened = wire.KeyOf(Lookup(m.Params, "/_meta/"+spec.MetaProgressToken))
