@@ -195,8 +195,7 @@ func servesHandshake(c *probe.Case) bool {
 func initialize(c *probe.Case, r spec.Revision) *probe.Exchange {
 	params := `{"protocolVersion":` + string(jsonx.Quote(r.String())) +
 		`,"capabilities":{},"clientInfo":{"name":"mcprove","version":"0.0.0"}}`
-	return c.Once(c.Request(spec.MethodInitialize, params).NoMeta().
-		NoHeader(spec.HeaderProtocolVersion).NoHeader(spec.HeaderMethod))
+	return c.Once(c.Request(spec.MethodInitialize, params).Of(r))
 }
 
 func methodHeaderMissing(c *probe.Case) {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/mcprove/mcprove/internal/check"
+	"github.com/mcprove/mcprove/mock"
+	"github.com/mcprove/mcprove/rule"
+	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
+)
+
+// What real servers do, and what must be said of it: these and nothing else.
+var met = []struct {
+	name   string
+	kind   transport.Kind
+	change func(*mock.Script)
+	faults []mock.Fault
+	want   []string
+}{
+	{
+		name: "discover is answered, and the revision is not served",
+		kind: transport.StreamableHTTP,
+		faults: append(earlierOnly(),
+			mock.Lenient(mock.CheckOrigin),
+		),
+		want: []string{"discover.supported-versions", "transport-http.origin-validated"},
+	},
+	{
+		name:   "discover is answered over stdio, and the revision is not served",
+		kind:   transport.Stdio,
+		faults: earlierOnly(),
+		want:   []string{"discover.supported-versions"},
+	},
+	{
+		name: "initialize is served, and discover does not say so",
+		kind: transport.StreamableHTTP,
+		faults: []mock.Fault{
+			mock.On(spec.MethodDiscover).Set("/result/supportedVersions", `["2026-07-28"]`),
+			mock.On("").OfCode(spec.CodeUnsupportedVersion).Set("/error/data/supported", `["2026-07-28"]`),
+		},
+	},
+}
+
+// earlierOnly is a server that answers server/discover to everybody, names
+// handshake revisions there, and serves no other.
+func earlierOnly() []mock.Fault {
+	const versions = `["2025-11-25","2025-06-18"]`
+	out := []mock.Fault{mock.On(spec.MethodDiscover).Set("/result/supportedVersions", versions)}
+	for _, m := range []string{
+		spec.MethodToolsList, spec.MethodToolsCall, spec.MethodPromptsList, spec.MethodPromptsGet, spec.MethodComplete,
+		spec.MethodResourcesList, spec.MethodResourceTemplatesList, spec.MethodResourcesRead, spec.MethodListen,
+	} {
+		on := mock.On(m).When(mock.HasMeta(spec.MetaProtocolVersion))
+		out = append(out, on.Error(spec.CodeUnsupportedVersion, "unsupported protocol version"), on.Status(400),
+			on.Set("/error/data", `{"supported":`+versions+`,"requested":"2026-07-28"}`))
+	}
+	return out
+}
+
+func TestMetInTheWild(t *testing.T) {
+	for _, m := range met {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			s := specimen()
+			s.Faults = m.faults
+			if m.change != nil {
+				m.change(&s)
+			}
+			got := judgeBy(t, s, m.kind, check.Options{})
+			for id, o := range got {
+				if (o.Status == rule.Fail || o.Status == rule.Warn) && !slices.Contains(m.want, id) {
+					t.Errorf("found besides: %s", show(o))
+				}
+			}
+			for _, id := range m.want {
+				if !blamed(got[id]) {
+					t.Errorf("not found: %s", show(got[id]))
+				}
+			}
+		})
+	}
+}
