@@ -45,8 +45,13 @@ func bindLocalhost(c *probe.Case) {
 	}
 	own := outwardAddresses()
 	for _, a := range own {
-		if x := answersAt(c, u, a); x != nil {
+		x, listens := answersAt(c, u, a)
+		switch {
+		case x != nil:
 			c.Fail(x, "the server also listens at %s, where other machines reach it", x.SentHead.Get("Host")).And(c.Facts().Discover)
+			return
+		case listens:
+			c.Skip("something listens at port %s of %s too, and did not answer in time", u.Port(), a)
 			return
 		}
 	}
@@ -76,8 +81,10 @@ func isLoopback(host string) bool {
 }
 
 // answersAt asks for server/discover at another address of this machine. It
-// returns nil where no HTTP answers; any answer does, a refusal too.
-func answersAt(c *probe.Case, u *url.URL, a netip.Addr) *probe.Exchange {
+// returns nil where no HTTP answers; any answer does, a refusal too. Listens is
+// true where a connection was taken and nothing was said on it: that may be a
+// server that is slow, or another program.
+func answersAt(c *probe.Case, u *url.URL, a netip.Addr) (x *probe.Exchange, listens bool) {
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
@@ -86,20 +93,22 @@ func answersAt(c *probe.Case, u *url.URL, a netip.Addr) *probe.Exchange {
 	d := net.Dialer{Timeout: dialing}
 	conn, err := d.DialContext(c.Context(), "tcp", there)
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	_ = conn.Close()
 	v := *u
 	v.Host = there
-	p, err := probe.Open(c.Context(), &transport.HTTP{URL: v.String()}, probe.Options{Revision: c.Probe().Revision(), Timeout: dialing})
+	// The server answers other requests meanwhile, so it gets as long as a
+	// first one does.
+	p, err := probe.Open(c.Context(), &transport.HTTP{URL: v.String()}, probe.Options{Revision: c.Probe().Revision()})
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	defer p.Close(c.Context())
-	if x := p.Facts().Discover; x.Head != nil {
-		return x
+	if x = p.Facts().Discover; x.Head != nil {
+		return x, true
 	}
-	return nil
+	return nil, x.Silent()
 }
 
 // outwardAddresses are the addresses of this machine that others can reach, one

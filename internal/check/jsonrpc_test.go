@@ -103,6 +103,15 @@ func TestMessagesOverStdio(t *testing.T) {
 		{"a request without id", "jsonrpc.request-id-present", rule.Fail, []string{ask7, `{"jsonrpc":"2.0","method":"roots/list"}`}},
 		{"a notification of an extension", "jsonrpc.request-id-present", rule.Skip, []string{ask7, `{"jsonrpc":"2.0","method":"com.example/changed"}`}},
 
+		{"a message that repeats a long name it was sent", "jsonrpc.error-message-concise", rule.Pass, []string{
+			`>{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"x:` + strings.Repeat("a", 3000) + `"}}`,
+			`{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"no resource x:` + strings.Repeat("a", 3000) + `"}}`}},
+		{"a long message of the server's own", "jsonrpc.error-message-concise", rule.Warn, []string{
+			`>{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"x:` + strings.Repeat("a", 3000) + `"}}`,
+			`{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"` + strings.Repeat("no ", 200) + `"}}`}},
+		{"an array for an array", "jsonrpc.no-batch", rule.Warn, []string{
+			`>[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`, `[{"jsonrpc":"2.0","id":1,"result":{}}]`}},
+
 		{"a type of an extension that only the server has", "jsonrpc.result-type-known-values", rule.Fail, []string{
 			ask7, `{"jsonrpc":"2.0","id":7,"result":{"resultType":"task","capabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}`}},
 		{"a type of an extension that both have", "jsonrpc.result-type-known-values", rule.Pass, []string{

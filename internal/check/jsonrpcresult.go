@@ -3,6 +3,7 @@
 package check
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -178,7 +179,7 @@ func errorMessageConcise(c *probe.Case, t *probe.Traffic) {
 		if m.Has(wire.FaultErrorShape) {
 			continue
 		}
-		switch text := strings.TrimSpace(m.Error.Message); {
+		switch text := unechoed(strings.TrimSpace(m.Error.Message), r.Exchange); {
 		case text == "":
 			c.Fail(r.Exchange, "the message of the error in %s is empty", named(r)).In(r.Frame, "/error/message")
 		case strings.ContainsAny(text, "\r\n"):
@@ -191,6 +192,36 @@ func errorMessageConcise(c *probe.Case, t *probe.Traffic) {
 	}
 	c.Unseen(noErrors)
 }
+
+// unechoed is a message without what it repeats of the request: how long that
+// is was up to the client.
+func unechoed(message string, x *probe.Exchange) string {
+	if x == nil || x.Sent == nil || len(message) <= longMessage {
+		return message
+	}
+	var long []string
+	var gather func(json.RawMessage)
+	gather = func(v json.RawMessage) {
+		if s, ok := jsonx.Text(v); ok && len(s) > longEcho && !strings.ContainsAny(s, "\r\n") {
+			long = append(long, s)
+		}
+		for _, m := range probe.Members(v) {
+			gather(json.RawMessage(m.Value))
+		}
+		for _, e := range probe.Elements(v) {
+			gather(e)
+		}
+	}
+	gather(x.Sent.Message().Params)
+	for _, s := range long {
+		message = strings.ReplaceAll(message, s, "…")
+	}
+	return message
+}
+
+// longEcho is how long a text is that a server should rather not repeat, and
+// may.
+const longEcho = 100
 
 // objects are the results that are objects; others have a rule of their own.
 func objects(t *probe.Traffic) []*probe.Exchange {

@@ -151,16 +151,23 @@ func sendBatch(c *probe.Case) {
 }
 
 func noBatch(c *probe.Case, t *probe.Traffic) {
+	sent := func(x *probe.Exchange, f *wire.Frame) {
+		if n := len(f.Message().Batch()); x != nil && isBatch(x) {
+			c.Fail(x, "an array of requests was answered by an array of %d messages", n).In(f, "")
+		} else {
+			c.Fail(x, "the server sent an array of %d messages", n).In(f, "")
+		}
+	}
 	for _, r := range t.Messages() {
 		if m := r.Message(); m.Kind == wire.Batch && r.Exchange != nil {
-			c.Fail(r.Exchange, "the server sent an array of %d messages", len(m.Batch())).In(r.Frame, "")
+			sent(r.Exchange, r.Frame)
 			continue
 		}
 		c.Pass(r.Exchange)
 	}
 	for _, s := range t.Stray {
 		if m := s.Frame.Message(); m.Kind == wire.Batch {
-			c.Fail(batchOn(t, s.Conn), "the server sent an array of %d messages", len(m.Batch())).In(s.Frame, "")
+			sent(batchOn(t, s.Conn), s.Frame)
 		}
 	}
 	for _, x := range t.Exchanges {

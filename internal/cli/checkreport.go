@@ -73,7 +73,7 @@ func (c *checkRun) findingOf(j judged, o check.Outcome) rule.Finding {
 		for _, x := range worst.Exchanges[:min(shownExchanges, len(worst.Exchanges))] {
 			d.Evidence = append(d.Evidence, x.Evidence(worst.Frame)...)
 		}
-		if len(worst.Exchanges) == 0 && worst.Frame != nil {
+		if worst.Frame != nil && !shows(worst) {
 			d.Evidence = append(d.Evidence, probe.Crossed{Dir: worst.Frame.Dir.String(), At: "0ms", Text: text.Clip(string(worst.Frame.Raw), 2000)})
 		}
 	}
@@ -274,4 +274,11 @@ func (c *checkRun) server() checkServer {
 		}
 	}
 	return s
+}
+
+// shows reports whether what is shown of a blame has the frame that it names.
+func shows(b *probe.Blame) bool {
+	return slices.ContainsFunc(b.Exchanges[:min(shownExchanges, len(b.Exchanges))], func(x *probe.Exchange) bool {
+		return slices.Contains(x.Frames, b.Frame) || b.Frame == x.Sent
+	})
 }
