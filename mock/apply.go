@@ -76,6 +76,8 @@ func (f *Fault) apply(s *Server, q *request, r *reply) {
 		r.later = append(r.later, q.note(f))
 	case OpStderr:
 		s.complain(f)
+	case OpFetch:
+		f.fetch(s.life, q)
 	case OpUnanswered:
 		r.text = nil
 	case OpHalf:

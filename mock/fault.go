@@ -32,6 +32,7 @@ const (
 	OpAfter   Op = "after"   // Text: noise after it
 	OpJoin    Op = "join"    // Text: on the same line or event, after it
 	OpStderr  Op = "stderr"  // Text, Count: to the script's Stderr, that many times
+	OpFetch   Op = "fetch"   // Pointer: of the request, where the URL stands that is asked for
 	OpLenient Op = "lenient" // Text: the name of a check that is skipped
 
 	OpNotifyFirst Op = "notify-first" // Text, With: a notification before everything else

@@ -67,6 +67,7 @@ var operators = map[Op][]parameter{
 		{key: "data", read: func(r *reader, f *Fault) func(*yaml.Node) { return r.jsonText(&f.With) }, optional: true}},
 	OpBefore: {textKey}, OpAfter: {textKey}, OpJoin: {textKey},
 	OpStderr:  {textKey, {key: "count", read: countKey.read, optional: true}},
+	OpFetch:   {pointerKey},
 	OpLenient: {{key: "check", read: func(r *reader, f *Fault) func(*yaml.Node) { return r.check(&f.Text) }}},
 
 	OpNotifyFirst: {sendKey, paramsKey}, OpNotify: {sendKey, paramsKey}, OpNotifyAfter: {sendKey, paramsKey},
