@@ -117,7 +117,6 @@ var topics = [][]Rule{
 	mrtrAnswerRules,
 	elicitationRules,
 	samplingRules,
-	schemaRefRules,
 	subscriptionRules,
 	subscriptionStreamRules,
 	subscriptionEndRules,
