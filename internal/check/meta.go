@@ -48,6 +48,10 @@ var metaRules = []Rule{
 			mock.On(spec.MethodDiscover).When(mock.NoMeta(spec.MetaProtocolVersion), mock.NoMeta(spec.MetaClientCapabilities)).
 				Error(spec.CodeInternalError, "no metadata"),
 		}},
+		Breaks: []Break{{Faults: []mock.Fault{
+			listWithoutMeta.Remove("/error"), listWithoutMeta.Status(http.StatusOK),
+			listWithoutMeta.Set("/result", `{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"m","version":"1"}}}`),
+		}}},
 	},
 	{
 		Info: rule.Info{
@@ -195,11 +199,32 @@ func missingMeta(c *probe.Case) {
 		return
 	}
 	if c.Facts().Legacy() {
+		for _, r := range rs[1:] {
+			unopened(c, c.Once(r.NoMeta().Planting("params without _meta")))
+		}
 		rs = rs[:1]
 	}
 	for _, r := range rs {
 		malformed(c, c.Once(r.NoMeta().Planting("params without _meta")), "without _meta", true)
 		malformed(c, c.Once(r.NoParams().Planting("a request without params")), "without params", true)
+	}
+}
+
+// listWithoutMeta is where a list is asked for without _meta, in the mock.
+var listWithoutMeta = mock.On(spec.MethodToolsList).When(mock.NoMeta(spec.MetaProtocolVersion), mock.NoMeta(spec.MetaClientCapabilities))
+
+// unopened judges what a server of both eras makes of a list that is asked for
+// without _meta where nobody sent initialize. It may refuse it as either era
+// does. Over HTTP the header names this revision, so that it is none of the
+// other; over stdio the page leaves open how a client opens without initialize.
+func unopened(c *probe.Case, x *probe.Exchange) {
+	switch {
+	case !x.OK():
+		c.Pass(x)
+	case c.HTTP():
+		c.Fail(x, "%s without _meta was served, under the header %s: %s", x.Method, spec.HeaderProtocolVersion, c.Probe().Revision())
+	default:
+		c.Warn(x, "%s without _meta was served, and no initialize came before it", x.Method)
 	}
 }
 
