@@ -16,6 +16,7 @@ import (
 
 const (
 	httpCancel    = httpPage + "#cancellation"
+	ruleRelated   = "transport-http.sse-related-only"
 	ruleNoFurther = "transport-http.disconnect-no-further"
 	ruleIsolated  = "transport-http.disconnect-isolated"
 )
@@ -25,7 +26,7 @@ const (
 var httpCloseRules = []Rule{
 	{
 		Info: rule.Info{
-			ID: "transport-http.sse-related-only", Level: rule.Must, Basis: rule.Keyword, Section: httpReceiving, Transport: "http",
+			ID: ruleRelated, Level: rule.Must, Basis: rule.Keyword, Section: httpReceiving, Transport: "http",
 			Title: "notifications on a response stream concern its request alone",
 			Why:   "progress and messages of one user's request reach another's, and each client misses its own",
 			Fix:   "send what belongs to a request on the response to that request, and keep no list of all streams",
@@ -168,38 +169,30 @@ func disconnectIsolated(c *probe.Case) {
 	c.Pass(x)
 }
 
-// relatedOnly runs two calls side by side, each with a token of its own.
+// relatedOnly runs two calls side by side, each with a token of its own, of a
+// tool that reports progress.
 func relatedOnly(c *probe.Case) {
-	tools := c.Probe().Callable()
-	if len(tools) == 0 {
-		if c.Declared("tools") {
-			c.Skip("%s", probe.NoTool)
-		}
+	if !c.Declared("tools") {
 		return
 	}
-	notified := false
-	for _, t := range tools {
-		r := c.Probe().CallRequest(t.Item, t.Arguments)
-		a := c.Start(nil, r.Progress(relatedA))
-		b := c.Start(nil, r.Progress(relatedB))
-		x, y := a.Answer(), b.Answer()
-		for _, p := range [][2]*probe.Exchange{{x, y}, {y, x}} {
-			for _, f := range p[0].Notifications("") {
-				notified = true
-				if concerns(f.Message(), p[1]) {
-					c.Fail(p[0], "the stream of one call of %s holds the progress of another", quoted(t.Name)).In(f, "").Of("tool", t.Name).And(p[1])
-					return
-				}
+	t, _, ok := talker(c, spec.NotificationProgress)
+	if !ok {
+		c.Skip("no tool that may be called reports progress: name one with --tool 'NAME={...}'")
+		return
+	}
+	r := c.Probe().CallRequest(t.Item, t.Arguments)
+	a, b := c.Start(nil, r.Progress(relatedA)), c.Start(nil, r.Progress(relatedB))
+	x, y := a.Answer(), b.Answer()
+	for _, p := range [][2]*probe.Exchange{{x, y}, {y, x}} {
+		for _, f := range p[0].Notifications("") {
+			if concerns(f.Message(), p[1]) {
+				c.Fail(p[0], "the stream of one call of %s holds the progress of another", quoted(t.Name)).In(f, "").Of("tool", t.Name).And(p[1])
+				return
 			}
-			if notified {
-				c.Pass(p[0])
-			}
-		}
-		if notified {
-			return
+			c.Pass(p[0])
 		}
 	}
-	c.Skip("no tool that may be called sends notifications: name one with --tool 'NAME={...}'")
+	c.Unseen("neither of two calls of %s side by side reported progress", quoted(t.Name))
 }
 
 // Tokens of the calls that run side by side.

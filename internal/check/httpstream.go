@@ -16,7 +16,10 @@ import (
 	"github.com/mcprove/mcprove/wire"
 )
 
-const httpReceiving = httpPage + "#receiving-messages"
+const (
+	httpReceiving  = httpPage + "#receiving-messages"
+	ruleNoRequests = "transport-http.sse-no-server-requests"
+)
 
 // lingering is longer than a stream may stay open after its response.
 const lingering = 3 * time.Second
@@ -47,16 +50,13 @@ var httpStreamRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "transport-http.sse-no-server-requests", Level: rule.MustNot, Basis: rule.Keyword, Section: httpReceiving, Transport: "http",
+			ID: ruleNoRequests, Level: rule.MustNot, Basis: rule.Keyword, Section: httpReceiving, Transport: "http",
 			Title: "no JSON-RPC request is sent on an event stream",
 			Why:   "clients of this revision have no way to answer it, so the server waits for ever",
 			Fix:   "ask for input by a result of type input_required",
 		},
-		In: modern, Watch: sseNoRequests,
-		Break: Break{
-			Faults: []mock.Fault{mock.On(spec.MethodPromptsList).Request(spec.MethodRootsList, `{}`, `"r1"`)},
-			Also:   []string{"jsonrpc.server-no-requests"},
-		},
+		In: modern, Watch: sseNoRequests, Under: []string{"mrtr.server-requests-only-in-results"},
+		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodPromptsList).Request("example/ask", `{}`, `"r1"`)}},
 	},
 	{
 		Info: rule.Info{

@@ -70,6 +70,7 @@ var jsonrpcMessageRules = []Rule{
 			Fix:   "ask in an input_required result, by inputRequests",
 		},
 		In: modern, Watch: serverNoRequests, Stir: discoverUnderIDs,
+		Under: []string{"mrtr.server-requests-only-in-results", ruleNoRequests},
 		Break: Break{
 			Faults: []mock.Fault{unusualID.Request(spec.MethodRootsList, `{}`, `7`)}, Also: asksTheClient[1:],
 		},

@@ -115,7 +115,7 @@ var progressRules = []Rule{
 			Why:   "a client that reads each stream by itself shows it at the wrong place, or loses it",
 			Fix:   "send notifications of a request on the stream that answers it",
 		},
-		In: modern, Watch: progressStream, Stir: stirStreams, Needs: "--tool",
+		In: modern, Watch: progressStream, Stir: stirStreams, Needs: "--tool", Under: []string{ruleRelated},
 		Break: Break{Faults: []mock.Fault{
 			mock.On(spec.MethodToolsCall).When(mock.MetaIs(spec.MetaProgressToken, streamTokenB)).Notify(spec.NotificationProgress, `{"progressToken":`+streamTokenA+`,"progress":0.001}`),
 		}},
