@@ -34,7 +34,7 @@ var brokenServers = []struct {
 	{file: "any-state", tools: map[string]json.RawMessage{"ask_name": []byte(`{}`)}, want: []string{"mrtr.state-tamper-rejected"}},
 	{file: "state-without-type", tools: map[string]json.RawMessage{"ask_name": []byte(`{}`)}, want: []string{"jsonrpc.result-type-present"}},
 	{file: "asks-everywhere", want: []string{"mrtr.supported-methods-only"}},
-	{file: "stripped-schema", want: []string{"schema.valid"}},
+	{file: "stripped-schema", want: []string{"schema.default-2020-12"}},
 }
 
 func TestBrokenServers(t *testing.T) {
