@@ -80,7 +80,7 @@ var loggingRules = []Rule{
 			Fix:   "drop or join messages that come too fast",
 		},
 		In: every, Watch: loggingRate, Stir: stir, Needs: "--tool",
-		Break: Break{Faults: []mock.Fault{{Place: logMessage, Op: mock.OpRepeat, Count: 2 * mostPerSecond}}},
+		Break: Break{Faults: []mock.Fault{{Place: logMessage.When(mock.ParamIs("/name", `"survey_harbour"`)), Op: mock.OpRepeat, Count: 2 * mostPerSecond}}},
 	},
 	{
 		Info: rule.Info{
@@ -91,8 +91,8 @@ var loggingRules = []Rule{
 		},
 		In: every, Watch: loggingNames, Stir: stir, Needs: "--tool",
 		Break: Break{Faults: []mock.Fault{
-			mock.On(spec.MethodToolsCall).When(mock.HasMeta(spec.MetaLogLevel)).Notify(spec.NotificationMessage, logged),
-			mock.On(spec.MethodToolsCall).When(mock.HasMeta(spec.MetaLogLevel)).Notify(spec.NotificationMessage, strings.Replace(logged, `"mcprove"`, `"MCProve"`, 1)),
+			mock.On(spec.MethodToolsCall).OfType(spec.ResultComplete).When(mock.HasMeta(spec.MetaLogLevel)).Notify(spec.NotificationMessage, logged),
+			mock.On(spec.MethodToolsCall).OfType(spec.ResultComplete).When(mock.HasMeta(spec.MetaLogLevel)).Notify(spec.NotificationMessage, strings.Replace(logged, `"mcprove"`, `"MCProve"`, 1)),
 		}},
 	},
 	{

@@ -44,7 +44,7 @@ var loggingStreamRules = []Rule{
 		},
 		In: modern, Watch: loggingBefore, Stir: stir, Needs: "--tool",
 		Break: Break{Faults: []mock.Fault{
-			mock.On(spec.MethodToolsCall).When(mock.HasMeta(spec.MetaLogLevel)).NotifyAfter(spec.NotificationMessage, logged),
+			mock.On(spec.MethodToolsCall).OfType(spec.ResultComplete).When(mock.HasMeta(spec.MetaLogLevel)).NotifyAfter(spec.NotificationMessage, logged),
 		}},
 	},
 	{
@@ -80,7 +80,7 @@ var loggingStreamRules = []Rule{
 		},
 		In: modern, Check: loggingSticky, Apart: true, Needs: "--tool",
 		Break: Break{Faults: []mock.Fault{
-			mock.On(spec.MethodToolsCall).When(mock.NoMeta(spec.MetaLogLevel), mock.EarlierHas("/params/_meta/io.modelcontextprotocol~1logLevel")).
+			mock.On(spec.MethodToolsCall).FromConn(2).OfType(spec.ResultComplete).When(mock.NoMeta(spec.MetaLogLevel), mock.EarlierHas("/params/_meta/io.modelcontextprotocol~1logLevel")).
 				Notify(spec.NotificationMessage, logged),
 		}},
 	},

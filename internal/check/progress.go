@@ -81,7 +81,7 @@ var progressRules = []Rule{
 		},
 		In: every, Watch: progressWithoutToken, Stir: callTools, Needs: "--tool",
 		Break: Break{
-			Faults: []mock.Fault{mock.On(spec.MethodToolsCall).When(mock.NoMeta(spec.MetaProgressToken)).Notify(spec.NotificationProgress, `{"progressToken":"mcprove-made-up","progress":1}`)},
+			Faults: []mock.Fault{mock.On(spec.MethodToolsCall).OfType(spec.ResultComplete).When(mock.NoMeta(spec.MetaProgressToken)).Notify(spec.NotificationProgress, `{"progressToken":"mcprove-made-up","progress":1}`)},
 			Also:   []string{"progress.token-active-only"},
 			Only:   transport.StreamableHTTP,
 		},
@@ -95,7 +95,7 @@ var progressRules = []Rule{
 		},
 		In: every, Watch: progressLate, Stir: stir, Needs: "--tool",
 		Break: Break{Faults: []mock.Fault{
-			mock.On(spec.MethodToolsCall).When(mock.HasMeta(spec.MetaProgressToken)).NotifyAfter(spec.NotificationProgress, `{"progressToken":{{/params/_meta/progressToken}},"progress":1000000}`),
+			mock.On(spec.MethodToolsCall).OfType(spec.ResultComplete).When(mock.HasMeta(spec.MetaProgressToken)).NotifyAfter(spec.NotificationProgress, `{"progressToken":{{/params/_meta/progressToken}},"progress":1000000}`),
 		}},
 	},
 	{
@@ -139,7 +139,7 @@ var progressRules = []Rule{
 		},
 		In: every, Watch: progressRate, Stir: stir, Needs: "--tool",
 		Break: Break{
-			Faults: []mock.Fault{{Place: progress, Op: mock.OpRepeat, Count: 2 * mostPerSecond}},
+			Faults: []mock.Fault{{Place: progress.When(mock.ParamIs("/name", `"survey_harbour"`)), Op: mock.OpRepeat, Count: 2 * mostPerSecond}},
 			Also:   []string{"progress.monotonic"},
 		},
 	},
