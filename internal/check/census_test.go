@@ -35,6 +35,8 @@ var met = []struct {
 		faults: earlierOnly(),
 		want:   []string{"discover.supported-versions"},
 	},
+	{name: "wrong params are internal errors", kind: transport.StreamableHTTP, faults: anyParams(), want: []string{"jsonrpc.invalid-params-32602"}},
+	{name: "wrong params are internal errors over stdio", kind: transport.Stdio, faults: anyParams(), want: []string{"jsonrpc.invalid-params-32602"}},
 	{
 		name: "initialize is served, and discover does not say so",
 		kind: transport.StreamableHTTP,
@@ -43,6 +45,20 @@ var met = []struct {
 			mock.On("").OfCode(spec.CodeUnsupportedVersion).Set("/error/data/supported", `["2026-07-28"]`),
 		},
 	},
+}
+
+// anyParams is a server that calls every mistake in params its own.
+func anyParams() []mock.Fault {
+	var out []mock.Fault
+	for _, on := range []mock.Place{
+		mock.On(spec.MethodToolsCall).When(mock.NoParam("/name")),
+		mock.On(spec.MethodResourcesRead).When(mock.NoParam("/uri")),
+		mock.On(spec.MethodPromptsGet).When(mock.NoParam("/name")),
+		mock.On(spec.MethodComplete).When(mock.NoParam("/argument")),
+	} {
+		out = append(out, on.OfCode(spec.CodeInvalidParams).Set("/error/code", "-32603"))
+	}
+	return out
 }
 
 // earlierOnly is a server that answers server/discover to everybody, names

@@ -43,7 +43,7 @@ var jsonrpcRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "jsonrpc.invalid-params-32602", Level: rule.Must, Basis: rule.Schema, Section: "2026-07-28/schema#invalidparamserror",
+			ID: ruleInvalidParams, Level: rule.Must, Basis: rule.Schema, Section: "2026-07-28/schema#invalidparamserror",
 			Title: "params that are not valid are answered with -32602",
 			Why:   "a client cannot tell its own mistake from a broken server, and repeats the request",
 			Fix:   "validate params before you act, and answer what is missing or mistyped with code -32602",
@@ -167,12 +167,23 @@ func ungatedMethod(c *probe.Case) {
 	c.Unseen("the server declares every capability that has methods")
 }
 
-// nameless are methods without the parameter they are about.
-var nameless = []struct{ method, lacks string }{
-	{spec.MethodToolsCall, "name"},
-	{spec.MethodResourcesRead, "uri"},
-	{spec.MethodPromptsGet, "name"},
-	{spec.MethodComplete, "ref"},
+const ruleInvalidParams = "jsonrpc.invalid-params-32602"
+
+// nameless are methods without the parameter they are about. Should is set where
+// the page of the method asks for the code by no more than that.
+var nameless = []struct {
+	method, lacks string
+	should        bool
+}{
+	{spec.MethodToolsCall, "name", false},
+	{spec.MethodResourcesRead, "uri", false},
+	{spec.MethodPromptsGet, "name", true},
+	{spec.MethodComplete, "ref", true},
+}
+
+// without is a request of a method without a parameter that it is about.
+func without(c *probe.Case, method, lacks string) *probe.Request {
+	return c.Request(method, "").Planting("params without " + lacks)
 }
 
 func invalidParams(c *probe.Case) {
@@ -184,14 +195,21 @@ func invalidParams(c *probe.Case) {
 		if !c.Facts().Declares(m.Capability.Path) {
 			continue
 		}
-		x := c.Send(c.Request(n.method, "").Planting("params without " + n.lacks))
+		r := without(c, n.method, n.lacks)
+		x, blame := c.Once(r), c.Fail
+		if x.Silent() {
+			x = insist(c, r)
+		}
+		if n.should {
+			blame = c.Warn
+		}
 		switch {
 		case x.Is(spec.CodeInvalidParams):
 			c.Pass(x)
 		case x.Is(spec.CodeHeaderMismatch) && c.HTTP() && m.NameFrom != "":
 			c.Pass(x) // there was nothing to mirror into the header that is looked for first
 		default:
-			c.Fail(x, "%s without %s was answered by %s, not by error %d", n.method, n.lacks, x.Brief(), spec.CodeInvalidParams)
+			blame(x, "%s without %s was answered by %s, not by error %d", n.method, n.lacks, x.Brief(), spec.CodeInvalidParams)
 		}
 	}
 	c.Unseen("the server declares nothing whose methods need params")
@@ -240,8 +258,10 @@ func parseError(c *probe.Case) {
 		code, coded = lateRefusal(conn)
 	}
 	switch {
+	case after.Died():
+		c.Fail(x, "the server ended when it was sent a text that is not JSON").And(after)
 	case !after.OK():
-		c.Fail(x, "after a text that is not JSON, %s got %s", good.Method, after.Brief()).And(after)
+		c.Fail(x, "after a text that is not JSON, %s %s", good.Method, outcome(after)).And(after)
 	case x.OK():
 		c.Fail(x, "a text that is not JSON was answered by a result")
 	case x.Status() >= http.StatusInternalServerError:
