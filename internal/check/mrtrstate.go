@@ -97,6 +97,38 @@ var mrtrStateRules = []Rule{
 		In: modern, Check: retryElsewhere, Needs: "--tool",
 		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodToolsCall).FromConn(2).When(mock.HasParam("/requestState")).Error(spec.CodeInvalidParams, "unknown state")}},
 	},
+	{
+		Info: rule.Info{
+			ID: "stateless.capabilities-not-sticky", Level: rule.MustNot, Basis: rule.Schema, Section: "2026-07-28/schema#requestmetaobject",
+			Title: "a capability declared on one request does not carry over to the next",
+			Why:   "behind a proxy, a client is asked for what another one declared",
+			Fix:   "read the capabilities of each request by itself",
+		},
+		In: modern, Check: capabilitiesForgotten, Under: []string{"meta.no-undeclared-capability"}, Needs: "--tool",
+		Break: Break{
+			Faults: []mock.Fault{mock.On("").When(mock.IDIs("string"), mock.ParamIs(markAt, `"declares-nothing"`)).Lenient(mock.CheckClientCapability)},
+			Also:   []string{"meta.no-undeclared-capability"},
+		},
+	},
+}
+
+// capabilitiesForgotten asks by a client that can answer, and then, on the same
+// connection, by one that declares nothing.
+func capabilitiesForgotten(c *probe.Case) {
+	xs := askers(c, anyAsk)
+	if len(xs) == 0 {
+		return
+	}
+	first, ok := anew(c, xs[0])
+	if !ok {
+		return
+	}
+	y := c.Send(marked(first.Request.Capabilities(`{}`), "declares-nothing").WithID(`"declares-nothing"`))
+	if y.ResultType() == spec.ResultInputRequired && len(inputsOf(y)) > 0 {
+		c.Fail(y, "%s asks a client that declares nothing, after one that declared everything", y.Method).And(first)
+		return
+	}
+	c.Pass(y)
 }
 
 // shownTTL is the life of a state where a test wants to see it end.
