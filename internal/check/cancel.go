@@ -5,6 +5,7 @@ package check
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -210,27 +211,96 @@ func whole(number json.RawMessage) bool {
 	return !m.Has(wire.FaultIDType)
 }
 
-// canceller sends cancellations on a connection that it opens again where one
-// of them ended the server.
+// canceller sends cancellations, over stdio on a process that no other check
+// uses, and that is started again where one of them ended it.
 type canceller struct {
 	c    *probe.Case
 	conn *probe.Conn // nil over HTTP: the shared one
 }
 
-// newCanceller makes sure that the server works without any cancellation.
-func newCanceller(c *probe.Case) (*canceller, bool) {
-	k := &canceller{c: c}
-	if c.Probe().Stdio() {
-		if k.conn = c.Open(); k.conn == nil {
-			return nil, false
+// cancelOutcome is what came of a cancellation. All of them are made on one
+// process, so that a server which is slow to start is started once.
+type cancelOutcome struct {
+	skip   string // why nothing was sent
+	lacks  *probe.Exchange
+	blame  string // what is wrong, empty when nothing is
+	x      *probe.Exchange
+	shows  []*probe.Exchange
+	answer *wire.Frame // an error that answers a cancellation
+}
+
+// cancelOutcomes are those of one server.
+type cancelOutcomes struct{ race, unknown, malformed cancelOutcome }
+
+// tell makes a verdict of it.
+func (o *cancelOutcome) tell(c *probe.Case) {
+	switch {
+	case o.skip != "":
+		c.Skip("%s", o.skip)
+	case o.lacks != nil:
+		c.Lacks(o.lacks)
+	case o.blame == "":
+		c.Pass(o.x)
+	default:
+		b := c.Fail(o.x, "%s", o.blame).And(o.shows...)
+		if o.answer != nil {
+			b.In(o.answer, "")
 		}
 	}
-	x := c.SendOn(k.conn, c.Request(spec.MethodDiscover, ""))
-	if !x.OK() {
-		c.Lacks(x)
-		return nil, false
+}
+
+func cancelRaces(c *probe.Case) {
+	if !c.Probe().Stdio() {
+		(&canceller{c: c}).race().tell(c)
+		return
 	}
-	return k, true
+	cancelAll(c).race.tell(c)
+}
+
+func cancelUnknown(c *probe.Case) {
+	if !c.Probe().Stdio() {
+		(&canceller{c: c}).unknown().tell(c)
+		return
+	}
+	cancelAll(c).unknown.tell(c)
+}
+
+func cancelMalformed(c *probe.Case) {
+	if !c.Probe().Stdio() {
+		(&canceller{c: c}).malformed().tell(c)
+		return
+	}
+	cancelAll(c).malformed.tell(c)
+}
+
+func cancelAll(c *probe.Case) *cancelOutcomes {
+	return probe.Share(c.Probe(), "cancellations", func() *cancelOutcomes {
+		k, o := &canceller{c: c}, &cancelOutcomes{}
+		// Those that should leave no trace come first, on a process that has
+		// seen nothing else.
+		o.unknown, o.malformed, o.race = *k.unknown(), *k.malformed(), *k.race()
+		return o
+	})
+}
+
+// works makes sure that the server works without any cancellation. A process
+// that does not any more is left for a new one.
+func (k *canceller) works() *cancelOutcome {
+	discover := k.c.Request(spec.MethodDiscover, "")
+	if k.conn != nil {
+		if lost, _ := k.conn.Lost(); !lost && k.c.SendOn(k.conn, discover).OK() {
+			return nil
+		}
+	}
+	if k.c.Probe().Stdio() {
+		if k.conn = k.c.Open(); k.conn == nil {
+			return &cancelOutcome{skip: "a further connection could not be opened"}
+		}
+	}
+	if x := k.c.SendOn(k.conn, discover); !x.OK() {
+		return &cancelOutcome{lacks: x}
+	}
+	return nil
 }
 
 // health asks for something else and tells what came. Answered are the errors
@@ -247,15 +317,7 @@ func (k *canceller) health(r *probe.Request) (x *probe.Exchange, answered []*wir
 	}
 	own := func(f *wire.Frame) bool { return sameID(f.Message().ID, s.Now().ID) }
 	x, _ = s.Until(k.c.Probe().Patience(), func(x *probe.Exchange) bool {
-		if x.Response == nil {
-			return false
-		}
-		for _, f := range x.Frames {
-			if f.Message().IsResponse() && own(f) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(x.Frames, func(f *wire.Frame) bool { return f.Message().IsResponse() && own(f) })
 	})
 	for _, f := range x.Frames {
 		m := f.Message()
@@ -276,85 +338,79 @@ func (k *canceller) health(r *probe.Request) (x *probe.Exchange, answered []*wir
 	return x, answered
 }
 
-func discoverAgain(c *probe.Case, token string) *probe.Request {
-	return c.Request(spec.MethodDiscover, "").Progress(token)
-}
-
-// cancelRaces cancels right after a request, and over stdio once more after
-// the answer, when it is too late.
-func cancelRaces(c *probe.Case) {
-	k, ok := newCanceller(c)
-	if !ok {
-		return
+// race cancels right after a request, and over stdio once more after the
+// answer, when it is too late.
+func (k *canceller) race() *cancelOutcome {
+	if o := k.works(); o != nil {
+		return o
 	}
+	c := k.c
+	discover := c.Request(spec.MethodDiscover, "").Progress(tokenRaced)
 	s := c.Start(k.conn, c.Request(spec.MethodToolsList, "").WithID(idRace))
 	cancel := s.Close()
-	if x, _ := k.health(discoverAgain(c, tokenRaced)); !x.OK() {
-		c.Fail(x, "after a request that was cancelled at once, the next one %s", outcome(x)).And(s.Now(), cancel)
-		return
+	if x, _ := k.health(discover); !x.OK() {
+		return &cancelOutcome{
+			x: x, shows: []*probe.Exchange{s.Now(), cancel},
+			blame: "after a request that was cancelled at once, the next one " + outcome(x),
+		}
 	}
 	if k.conn == nil {
-		c.Pass(s.Now())
-		return
+		return &cancelOutcome{x: s.Now()}
 	}
 	early := c.SendOn(k.conn, c.Request(spec.MethodDiscover, "").WithID(idLate))
 	if !early.OK() {
-		c.Lacks(early)
-		return
+		return &cancelOutcome{lacks: early}
 	}
 	late := c.SendOn(k.conn, c.Probe().Notification(spec.NotificationCancelled).Param("requestId", idLate).
 		Planting("a cancellation that comes too late"))
-	x, _ := k.health(discoverAgain(c, tokenRaced))
+	x, _ := k.health(discover)
 	if !x.OK() {
-		c.Fail(x, "after a cancellation that came too late, the next request %s", outcome(x)).And(early, late)
-		return
+		return &cancelOutcome{
+			x: x, shows: []*probe.Exchange{early, late},
+			blame: "after a cancellation that came too late, the next request " + outcome(x),
+		}
 	}
-	c.Pass(x)
+	return &cancelOutcome{x: x}
 }
 
 // ignored sends a cancellation that must be ignored, and looks at what it did.
-func (k *canceller) ignored(r *probe.Request) bool {
-	c := k.c
-	sent := c.SendOn(k.conn, r)
-	if k.conn == nil && (sent.Silent() || sent.Died() || sent.Status() >= 500) {
-		c.Fail(sent, "%s %s, and should be ignored", r.Planted, outcome(sent))
-		return false
+func (k *canceller) ignored(r *probe.Request) *cancelOutcome {
+	sent := k.c.SendOn(k.conn, r)
+	if k.conn == nil && (sent.Silent() || sent.Died() || sent.Status() >= http.StatusInternalServerError) {
+		return &cancelOutcome{x: sent, blame: fmt.Sprintf("%s %s, and should be ignored", r.Planted, outcome(sent))}
 	}
-	x, answered := k.health(c.Request(spec.MethodDiscover, ""))
+	x, answered := k.health(k.c.Request(spec.MethodDiscover, ""))
 	switch {
 	case !x.OK():
-		c.Fail(x, "after %s, the next request %s", r.Planted, outcome(x)).And(sent)
-		return false
+		return &cancelOutcome{x: x, shows: []*probe.Exchange{sent}, blame: fmt.Sprintf("after %s, the next request %s", r.Planted, outcome(x))}
 	case len(answered) > 0:
-		c.Fail(sent, "%s is answered by an error, not ignored", r.Planted).In(answered[0], "").And(x)
-		return false
+		return &cancelOutcome{x: sent, shows: []*probe.Exchange{x}, answer: answered[0], blame: r.Planted + " is answered by an error, not ignored"}
 	}
-	c.Pass(x)
-	return true
+	return &cancelOutcome{x: x}
 }
 
-func cancelUnknown(c *probe.Case) {
-	k, ok := newCanceller(c)
-	if !ok {
-		return
+func (k *canceller) unknown() *cancelOutcome {
+	if o := k.works(); o != nil {
+		return o
 	}
-	k.ignored(c.Probe().Notification(spec.NotificationCancelled).Param("requestId", idUnknown).
+	return k.ignored(k.c.Probe().Notification(spec.NotificationCancelled).Param("requestId", idUnknown).
 		Planting("a cancellation of a request that was never made"))
 }
 
-func cancelMalformed(c *probe.Case) {
-	k, ok := newCanceller(c)
-	if !ok {
-		return
+func (k *canceller) malformed() *cancelOutcome {
+	if o := k.works(); o != nil {
+		return o
 	}
-	cancel := c.Probe().Notification(spec.NotificationCancelled)
+	var last *cancelOutcome
+	cancel := k.c.Probe().Notification(spec.NotificationCancelled)
 	for _, r := range []*probe.Request{
 		cancel.Planting("a cancellation without params"),
 		cancel.Param("requestId", "null").Planting("a cancellation whose requestId is null"),
 		cancel.Param("requestId", `{"id":1}`).Planting("a cancellation whose requestId is an object"),
 	} {
-		if !k.ignored(r) {
-			return
+		if last = k.ignored(r); last.blame != "" {
+			return last
 		}
 	}
+	return last
 }

@@ -148,8 +148,8 @@ func cancelCall(c *probe.Case) *cancelledCall {
 	if usual == 0 {
 		return &cancelledCall{skip: noSlowTool}
 	}
-	conn := c.Open()
-	if conn == nil {
+	conn, ok := beside(c)
+	if !ok {
 		return &cancelledCall{skip: "a further connection could not be opened"}
 	}
 	// The first call of a process may take longer: it is asked for something

@@ -45,7 +45,7 @@ var stdioRules = []Rule{
 			Fix:   "encode messages without indentation, so that newlines occur in strings only, as \\n",
 		},
 		In: every, Watch: newlineFraming,
-		Break: Break{Faults: []mock.Fault{mock.OnNotification(spec.NotificationMessage).Pretty()}},
+		Break: Break{Faults: []mock.Fault{mock.OnNotification(spec.NotificationResourcesUpdated).Pretty()}},
 	},
 	{
 		Info: rule.Info{

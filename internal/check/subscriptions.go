@@ -192,8 +192,8 @@ func listenSupported(c *probe.Case) {
 		c.SkipFor("subscriptions.ack-sent", "a subscription was neither acknowledged nor refused")
 		return
 	}
-	conn := c.Open()
-	if conn == nil {
+	conn, ok := beside(c)
+	if !ok {
 		return
 	}
 	o := &opening{c: c, conn: conn}
@@ -361,8 +361,8 @@ func missingFilter(c *probe.Case) {
 	if _, ok := subscribed(c); !ok {
 		return
 	}
-	conn := c.Open()
-	if conn == nil {
+	conn, ok := beside(c)
+	if !ok {
 		return
 	}
 	o := &opening{c: c, conn: conn}
@@ -383,8 +383,8 @@ func unknownFilter(c *probe.Case) {
 	if _, ok := subscribed(c); !ok {
 		return
 	}
-	conn := c.Open()
-	if conn == nil {
+	conn, ok := beside(c)
+	if !ok {
 		return
 	}
 	o := &opening{c: c, conn: conn}

@@ -339,6 +339,18 @@ func wants(filter json.RawMessage, member string) bool {
 	return jsonx.KindOf(v) == jsonx.True || len(probe.Elements(v)) > 0
 }
 
+// beside is the second connection of the run, or one of the case's own where
+// that was lost.
+func beside(c *probe.Case) (conn *probe.Conn, ok bool) {
+	if conn, ok = c.Elsewhere(); !ok {
+		return nil, false
+	}
+	if lost, _ := conn.Lost(); lost {
+		conn = c.Open()
+	}
+	return conn, conn != nil
+}
+
 // outcome says in a sentence about a request what became of it.
 func outcome(x *probe.Exchange) string {
 	switch {

@@ -97,9 +97,10 @@ var subscriptionStreamRules = []Rule{
 			Why:   "a client looks for the progress of a call on the answer of the call, and never sees it",
 			Fix:   "send them on the response stream of the request that they are about",
 		},
-		In: modern, Check: noRequestScoped, Needs: "--tool",
+		In: modern, Check: noRequestScoped, Needs: "--tool", Under: []string{"logging.not-on-listen"},
 		Break: Break{
 			Faults: []mock.Fault{onOne.Notify(spec.NotificationMessage, `{"level":"info","data":"busy",`+tagged[1:])},
+			Also:   []string{"logging.not-on-listen"},
 		},
 	},
 	{
@@ -165,6 +166,8 @@ func listenStreams(c *probe.Case) {
 		switch x := one.x; {
 		case !x.Streamed():
 			c.Fail(x, "a subscription is answered by %s of type %s, not by an event stream", x.Brief(), mediaType(x))
+		case one.ack == nil:
+			c.SkipFor("subscriptions.ack-sent", "a subscription is not acknowledged")
 		case x.Closed && x.Response == nil && x.Ended.Before(s.cancelled):
 			c.Fail(x, "the stream of a subscription ended by itself, without an answer")
 		default:
