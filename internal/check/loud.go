@@ -11,7 +11,8 @@ import (
 	"github.com/mcprove/mcprove/wire"
 )
 
-// mostLoud bounds the tools that are called to hear what they say on the way.
+// mostLoud bounds the tools, besides those that the user named, that are called
+// to hear what they say on the way.
 const mostLoud = 12
 
 // Progress tokens of calls that faults and rules tell apart.
@@ -37,7 +38,13 @@ func loudTools(c *probe.Case) []probe.Tool {
 		return nil
 	}
 	tools := c.Probe().Callable()
-	return tools[:min(len(tools), mostLoud)]
+	named := 0
+	for _, t := range tools {
+		if t.Named {
+			named++
+		}
+	}
+	return tools[:min(len(tools), named+mostLoud)]
 }
 
 // loudCalls call tools that may be called, once for all checks, and ask for

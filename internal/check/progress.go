@@ -80,6 +80,7 @@ var progressRules = []Rule{
 			Fix:   "report progress only where the request's _meta has a progressToken",
 		},
 		In: every, Watch: progressWithoutToken, Stir: callTools, Needs: "--tool",
+		Under: []string{"progress.token-type"}, // a token of null
 		Break: Break{
 			Faults: []mock.Fault{mock.On(spec.MethodToolsCall).OfType(spec.ResultComplete).When(mock.NoMeta(spec.MetaProgressToken)).Notify(spec.NotificationProgress, `{"progressToken":"mcprove-made-up","progress":1}`)},
 			Also:   []string{"progress.token-active-only"},
