@@ -23,7 +23,10 @@ var headerValueRules = []Rule{
 			Fix:   "decode what stands between =?base64? and ?= as Base64 of UTF-8, then compare it with the body",
 		},
 		In: modern, Check: nameDecoded,
-		Break: Break{Faults: []mock.Fault{mock.Lenient(mock.CheckHeaderNameDecode)}},
+		Break: Break{
+			Faults: []mock.Fault{mock.Lenient(mock.CheckHeaderNameDecode)},
+			Also:   []string{"http-header.invalid-characters-refused"}, // what is compared as it came is not looked at otherwise
+		},
 	},
 	{
 		Info: rule.Info{
@@ -151,19 +154,21 @@ func markers(name string) (start, end string) {
 }
 
 // nameCharacters asks for a name whose letters stand in the header as they are,
-// so that a server which takes the bytes finds header and body equal.
+// so that a server which takes the bytes finds header and body equal. The
+// control is another name that does not exist, since the right form of this one
+// must be decoded.
 func nameCharacters(c *probe.Case) {
 	compared := false
 	for _, n := range allNamed(c) {
 		if n.family == "resources" {
 			continue // not every URI may hold such a letter
 		}
-		n = unreal(c, n.family, wideName)
+		n = unreal(c, n.family, noSuchName)
 		if !n.sound(c) || !n.mismatch(c).Is(spec.CodeHeaderMismatch) {
 			continue
 		}
 		compared = true
-		x := n.with(c, n.name, "bytes beyond ASCII in Mcp-Name")
+		x := unreal(c, n.family, wideName).with(c, wideName, "bytes beyond ASCII in Mcp-Name")
 		switch {
 		case x.Sent == nil || x.Head == nil && !x.Silent() && !x.Died():
 			c.Skip("such a header cannot be sent: %s", x.Brief())

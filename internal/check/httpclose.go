@@ -66,11 +66,6 @@ func acknowledged(x *probe.Exchange) bool {
 	return len(x.Notifications(spec.NotificationSubscriptionsAck)) > 0
 }
 
-// listenAll subscribes to the changes of every list.
-func listenAll(c *probe.Case) *probe.Request {
-	return c.Request(spec.MethodListen, `{"notifications":`+filterAll+`}`)
-}
-
 // leaving is what the subscription asks for whose stream is closed; the one that
 // stays asks for all.
 const leaving = `{"promptsListChanged":true}`
@@ -81,8 +76,8 @@ func pair(c *probe.Case) (conn *probe.Conn, stays, gone *probe.Stream) {
 	if conn = c.Open(); conn == nil {
 		return nil, nil, nil
 	}
-	stays = c.Start(conn, listenAll(c))
-	gone = c.Start(conn, c.Request(spec.MethodListen, `{"notifications":`+leaving+`}`))
+	stays = c.Start(conn, listenRequest(c, filterAll))
+	gone = c.Start(conn, listenRequest(c, leaving))
 	for _, s := range []*probe.Stream{stays, gone} {
 		x, ok := s.Until(acknowledging, acknowledged)
 		if !ok || x.Closed || x.Response != nil {

@@ -133,11 +133,15 @@ func streams(t *probe.Traffic) []*probe.Exchange {
 
 const noStream = "no event stream was seen"
 
-// stirStream opens the stream that every server has: that of a subscription.
+// stirStream opens the stream that every server has, that of a subscription,
+// once for all rules.
 func stirStream(c *probe.Case) {
-	s := c.Start(nil, listenAll(c))
-	s.Until(acknowledging, acknowledged)
-	s.Close()
+	probe.Share(c.Probe(), "a stream", func() *probe.Exchange {
+		s := c.Start(nil, listenRequest(c, filterAll))
+		x, _ := s.Until(acknowledging, acknowledged)
+		s.Close()
+		return x
+	})
 }
 
 // requestContentType looks at answers of success: a refusal may come from a
