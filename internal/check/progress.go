@@ -359,22 +359,34 @@ func progressShape(c *probe.Case, t *probe.Traffic) {
 	c.Unseen(unseenProgress)
 }
 
-// stirStreams lets two calls with progress run side by side, and one beside a
+// mostBeside bounds the tools that are called beside a subscription when none
+// is known to report: they may report on its stream alone.
+const mostBeside = 4
+
+// stirStreams lets two calls with progress run side by side, and some beside a
 // subscription.
 func stirStreams(c *probe.Case) {
-	t, _, ok := talker(c, spec.NotificationProgress)
+	tools := loudTools(c)
+	tools = tools[:min(len(tools), mostBeside)]
+	if t, _, ok := talker(c, spec.NotificationProgress); ok {
+		tools = []probe.Tool{t}
+		a := c.Start(nil, loudCall(c, t, streamTokenA))
+		b := c.Start(nil, loudCall(c, t, streamTokenB))
+		a.Answer()
+		b.Answer()
+	}
+	if len(tools) == 0 {
+		return
+	}
+	s, ok := listening(c, nil)
 	if !ok {
 		return
 	}
-	a := c.Start(nil, loudCall(c, t, streamTokenA))
-	b := c.Start(nil, loudCall(c, t, streamTokenB))
-	a.Answer()
-	b.Answer()
-	if s, ok := listening(c, nil); ok {
-		c.Send(loudCall(c, t, besideToken))
-		s.Until(c.Probe().Quiet(), func(x *probe.Exchange) bool { return len(x.Notifications(spec.NotificationProgress)) > 0 })
-		s.Close()
+	defer s.Close()
+	for i, t := range tools {
+		c.Send(loudCall(c, t, fmt.Sprintf(`"mcprove-beside-%d"`, i)))
 	}
+	s.Until(c.Probe().Quiet(), func(x *probe.Exchange) bool { return len(x.Notifications(spec.NotificationProgress)) > 0 })
 }
 
 func progressStream(c *probe.Case, t *probe.Traffic) {
