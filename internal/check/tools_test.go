@@ -53,6 +53,18 @@ func TestToolVerdicts(t *testing.T) {
 		{"the list is null", "tools.list-answered", small([]mock.Fault{list.Set("/result/tools", "null")}, echo), rule.Fail, "null"},
 		{"too many requests", "tools.list-answered", small([]mock.Fault{list.HTTP(429, "text/plain", "slow down")}, echo), rule.Skip, ""},
 
+		{"allowed signs", "tools.name-charset", small(nil, safe("admin.tools.list-A_1", nothing, "", says)), rule.Pass, ""},
+		{"a letter beyond ASCII", "tools.name-charset", small(nil, safe("größe", nothing, "", says)), rule.Warn, "ö"},
+		{"a letter beyond ASCII", "tools.name-no-special", small(nil, safe("größe", nothing, "", says)), rule.Pass, ""},
+		{"128 characters", "tools.name-length", small(nil, safe(strings.Repeat("a", 128), nothing, "", says)), rule.Pass, ""},
+		{"100 characters in 200 bytes", "tools.name-length", small(nil, safe(strings.Repeat("é", 100), nothing, "", says)), rule.Pass, ""},
+		{"an empty name", "tools.name-length", small([]mock.Fault{list.Set("/result/tools/0/name", `""`)}, echo), rule.Warn, "empty"},
+		{"hints that contradict each other", "tools.annotations-shape", small([]mock.Fault{list.Set("/result/tools/0/annotations", `{"title":"a","readOnlyHint":true,"destructiveHint":true,"x-team":"desk"}`)}, echo), rule.Pass, ""},
+		{"null for a hint", "tools.annotations-shape", small([]mock.Fault{list.Set("/result/tools/0/annotations/idempotentHint", "null")}, echo), rule.Fail, ""},
+		{"composition beside the type", "tools.input-schema-root-object", small(nil, safe("echo", `{"type":"object","oneOf":[{"required":["a"]},{"required":["b"]}],"$ref":"#/$defs/x","$defs":{"x":{}}}`, "", says)), rule.Pass, ""},
+		{"null for a schema", "tools.input-schema-root-object", small([]mock.Fault{list.Set("/result/tools/0/inputSchema", "null")}, echo), rule.Fail, "null"},
+		{"null for a schema", "tools.list-shape", small([]mock.Fault{list.Set("/result/tools/0/inputSchema", "null")}, echo), rule.Pass, ""},
+
 		{"another list at each request", "tools.list-not-side-effect", small([]mock.Fault{list.Set("/result/tools/0/description", `"seen by {{/id}}"`)}, echo), rule.Fail, "in a row"},
 		{"another list at each request", "tools.list-not-per-connection", small([]mock.Fault{list.Set("/result/tools/0/description", `"seen by {{/id}}"`)}, echo), rule.Skip, ""},
 		{"another list from some time on", "tools.list-not-per-connection", small([]mock.Fault{list.FromTurn(3).Set("/result/tools/0/description", `"new"`)}, echo), rule.Pass, ""},
