@@ -9,7 +9,7 @@ help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the binary into ./mcprove
-	go build -trimpath -ldflags "-s -w" -o mcprove ./cmd/mcprove
+	go build -trimpath -gcflags=github.com/mcprove/mcprove/internal/check=-l -ldflags "-s -w" -o mcprove ./cmd/mcprove
 
 test: ## run all tests of all modules
 	@for m in $(MODULES); do (cd $$m && go test -timeout 20m ./...) || exit 1; done
@@ -31,7 +31,7 @@ real: ## test against real servers (installs them into .real, cached)
 	go test -count=1 -timeout 20m -tags real -v -run Real ./internal/cli
 
 peers: ## run the official conformance suite against the mock (.ci/conformance installs it into .peers)
-	go test -count=1 -timeout 10m -tags peers -v -run Conformance ./internal/cli
+	go test -count=1 -timeout 15m -parallel 6 -tags peers -v -run Conformance ./internal/cli
 
 bench: ## benchmarks, each with its ratio to a floor of the same run
 	go test -run xxx -bench . -benchtime 1s ./surface ./contract ./internal/schemaset ./wire ./transport ./spec ./report ./mock

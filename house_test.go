@@ -24,7 +24,7 @@ const module = "github.com/mcprove/mcprove"
 // floors says on which floor a package stands. Imports go strictly down; two
 // packages of one floor never import each other.
 var floors = map[string]int{
-	"internal/jsonx": 0, "internal/proc": 0, "internal/text": 0,
+	"internal/jsonx": 0, "internal/proc": 0, "internal/text": 0, "internal/order": 0,
 	"wire": 1,
 	"spec": 2, "rule": 2, "internal/schemaset": 2,
 	"transport": 3,

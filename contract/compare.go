@@ -4,9 +4,9 @@ package contract
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/order"
 	ss "github.com/mcprove/mcprove/internal/schemaset"
 	"github.com/mcprove/mcprove/surface"
 )
@@ -168,7 +168,7 @@ func (c *comparer) finish() {
 			out = append(out, ch)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Change) int {
+	order.Stable(out, func(a, b Change) int {
 		return cmp.Or(
 			cmp.Compare(b.Class, a.Class), cmp.Compare(kindOrder[a.Kind], kindOrder[b.Kind]),
 			cmp.Compare(a.Name, b.Name), cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.ID, b.ID),

@@ -59,18 +59,23 @@ type kind struct {
 var kinds = map[string]*kind{}
 
 // define registers a kind of change that always has the same class.
+//
+//go:noinline
 func define(id string, class Class, title, why, fix string) *kind {
 	return register(id, class, class.String(), title, why, fix)
 }
 
 // directed registers a kind whose class follows from its direction: it is
 // breaking where a caller's value may be refused, or a reader's value is new.
+//
+//go:noinline
 func directed(id, title, why, fix string) *kind {
 	k := register(id, Breaking, "breaking where it narrows an input or widens an output, else additive", title, why, fix)
 	k.directed = true
 	return k
 }
 
+//go:noinline
 func register(id string, class Class, level, title, why, fix string) *kind {
 	if _, ok := kinds[id]; ok {
 		panic("contract: kind defined twice: " + id)

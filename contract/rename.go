@@ -4,10 +4,10 @@ package contract
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/order"
 	"github.com/mcprove/mcprove/surface"
 )
 
@@ -61,7 +61,7 @@ func (c *comparer) renames(ms []match) renames {
 			}
 		}
 	}
-	slices.SortStableFunc(cs, func(a, b candidate) int {
+	order.Stable(cs, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.old.Name, b.old.Name), cmp.Compare(a.new.Name, b.new.Name))
 	})
 	for _, k := range cs {

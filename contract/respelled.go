@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/order"
 	ss "github.com/mcprove/mcprove/internal/schemaset"
 )
 
@@ -207,7 +208,7 @@ func firstRespelling(old, new jsonx.Raw, pointer string) (k *kind, at string, be
 		return kindRespelled, pointer, old, new
 	}
 	// Definitions last: what refers to them tells more.
-	slices.SortStableFunc(inner, func(a, b string) int { return cmp.Compare(definitionRank(a), definitionRank(b)) })
+	order.Stable(inner, func(a, b string) int { return cmp.Compare(definitionRank(a), definitionRank(b)) })
 	for _, n := range inner {
 		if k, at, b, a := firstRespelling(d.old[n], d.new[n], jsonx.Push(pointer, n)); k != nil {
 			return k, at, b, a

@@ -49,33 +49,53 @@ const (
 )
 
 // HasHeader holds for requests with an HTTP header.
+//
+//go:noinline
 func HasHeader(name string) Condition { return Condition{Of: OfHeader, Name: name, Is: IsPresent} }
 
 // NoHeader holds for requests without an HTTP header.
+//
+//go:noinline
 func NoHeader(name string) Condition { return Condition{Of: OfHeader, Name: name, Is: IsAbsent} }
 
 // HeaderIs holds for requests with that value of an HTTP header.
+//
+//go:noinline
 func HeaderIs(name, value string) Condition { return Condition{OfHeader, name, IsEqual, value} }
 
 // HasMeta holds for requests with a key in _meta.
+//
+//go:noinline
 func HasMeta(key string) Condition { return Condition{Of: OfMeta, Name: key, Is: IsPresent} }
 
 // NoMeta holds for requests without a key in _meta.
+//
+//go:noinline
 func NoMeta(key string) Condition { return Condition{Of: OfMeta, Name: key, Is: IsAbsent} }
 
 // MetaIs holds for requests whose _meta has that JSON value at a key.
+//
+//go:noinline
 func MetaIs(key, value string) Condition { return Condition{OfMeta, key, IsEqual, value} }
 
 // HasParam holds for requests whose params have something at a pointer.
+//
+//go:noinline
 func HasParam(pointer string) Condition { return Condition{Of: OfParam, Name: pointer, Is: IsPresent} }
 
 // NoParam holds for requests whose params have nothing at a pointer.
+//
+//go:noinline
 func NoParam(pointer string) Condition { return Condition{Of: OfParam, Name: pointer, Is: IsAbsent} }
 
 // ParamIs holds for requests whose params have that JSON value at a pointer.
+//
+//go:noinline
 func ParamIs(pointer, value string) Condition { return Condition{OfParam, pointer, IsEqual, value} }
 
 // IDIs holds for requests with an id of a type: string, number, none or other.
+//
+//go:noinline
 func IDIs(kind string) Condition { return Condition{Of: OfID, Is: IsEqual, Value: kind} }
 
 // RevisionIs holds for requests of one revision.
@@ -98,6 +118,8 @@ func AnswerHas(pointer string) Condition {
 func AnswerIs(pointer, value string) Condition { return Condition{OfAnswer, pointer, IsEqual, value} }
 
 // Not returns the opposite of a condition of presence or equality.
+//
+//go:noinline
 func Not(c Condition) Condition {
 	switch c.Is {
 	case IsPresent:

@@ -87,74 +87,112 @@ type Fault struct {
 // Set puts a JSON value at a pointer of the answer: "/id", "/result/tools/0",
 // "/error/code", or "/-" appended to an array for one more element. Objects on
 // the way are made, but not a result in an error, nor an error in a result.
+//
+//go:noinline
 func (p Place) Set(pointer, value string) Fault {
 	return Fault{Place: p, Op: OpSet, Pointer: pointer, Text: value}
 }
 
 // Remove takes the value at a pointer out of the answer.
+//
+//go:noinline
 func (p Place) Remove(pointer string) Fault { return Fault{Place: p, Op: OpRemove, Pointer: pointer} }
 
 // Replace replaces the first occurrence of old in the bytes of the answer.
+//
+//go:noinline
 func (p Place) Replace(old, with string) Fault {
 	return Fault{Place: p, Op: OpReplace, Text: old, With: with}
 }
 
 // Answer sends any text in place of the answer.
+//
+//go:noinline
 func (p Place) Answer(text string) Fault { return Fault{Place: p, Op: OpText, Text: text} }
 
 // Error answers with an error.
+//
+//go:noinline
 func (p Place) Error(code int, message string) Fault {
 	return Fault{Place: p, Op: OpError, Code: code, Text: message}
 }
 
 // Drop never answers.
+//
+//go:noinline
 func (p Place) Drop() Fault { return Fault{Place: p, Op: OpDrop} }
 
 // Late answers after a delay.
+//
+//go:noinline
 func (p Place) Late(d time.Duration) Fault { return Fault{Place: p, Op: OpDelay, Delay: d} }
 
 // Twice sends the answer two times.
+//
+//go:noinline
 func (p Place) Twice() Fault { return Fault{Place: p, Op: OpRepeat, Count: 1} }
 
 // Before sends a text that is no message before the answer: a line over stdio,
 // an event in an event stream, bytes before any other body.
+//
+//go:noinline
 func (p Place) Before(noise string) Fault { return Fault{Place: p, Op: OpBefore, Text: noise} }
 
 // After is Before behind the answer.
+//
+//go:noinline
 func (p Place) After(noise string) Fault { return Fault{Place: p, Op: OpAfter, Text: noise} }
 
 // Copy puts the value at one pointer of the answer at another one too.
+//
+//go:noinline
 func (p Place) Copy(from, to string) Fault {
 	return Fault{Place: p, Op: OpCopy, Text: from, Pointer: to}
 }
 
 // Reverse turns an array of the answer round.
+//
+//go:noinline
 func (p Place) Reverse(pointer string) Fault { return Fault{Place: p, Op: OpReverse, Pointer: pointer} }
 
 // Oversize puts a string of n bytes at a pointer of the answer.
+//
+//go:noinline
 func (p Place) Oversize(pointer string, n int) Fault {
 	return Fault{Place: p, Op: OpGrow, Pointer: pointer, Count: n}
 }
 
 // BadUTF8 puts a string that is not UTF-8 at a pointer of the answer.
+//
+//go:noinline
 func (p Place) BadUTF8(pointer string) Fault { return p.Set(pointer, "\"\xff\xfe\"") }
 
 // Pretty spreads the message over several lines.
+//
+//go:noinline
 func (p Place) Pretty() Fault { return Fault{Place: p, Op: OpPretty} }
 
 // Result answers with another result.
+//
+//go:noinline
 func (p Place) Result(result string) Fault { return Fault{Place: p, Op: OpResult, Text: result} }
 
 // ErrorData is Error with data, a JSON value.
+//
+//go:noinline
 func (p Place) ErrorData(code int, message, data string) Fault {
 	return Fault{Place: p, Op: OpError, Code: code, Text: message, With: data}
 }
 
 // SameLine sends a text on the line of the answer, behind it.
+//
+//go:noinline
 func (p Place) SameLine(text string) Fault { return Fault{Place: p, Op: OpJoin, Text: text} }
 
 // AskForever answers every time with an input_required result that asks for the
 // input requests, an object, however often it was answered.
+//
+//go:noinline
 func (p Place) AskForever(inputRequests string) Fault {
 	return p.Result(`{"resultType":"input_required","inputRequests":` + inputRequests + `,"requestState":"again"}`)
 }
@@ -164,35 +202,49 @@ func (p Place) AskForever(inputRequests string) Fault {
 func Lenient(check string) Fault { return Place{}.Lenient(check) }
 
 // Lenient skips a check at the place.
+//
+//go:noinline
 func (p Place) Lenient(check string) Fault { return Fault{Place: p, Op: OpLenient, Text: check} }
 
 // Notify sends a notification before the answer, on the stream of the request.
 // A subscription gets it right after its acknowledgement. Params is an object,
 // or empty for none.
+//
+//go:noinline
 func (p Place) Notify(method, params string) Fault {
 	return Fault{Place: p, Op: OpNotify, Text: method, With: params}
 }
 
 // NotifyFirst sends a notification before everything else on the stream of the
 // request, the acknowledgement of a subscription included.
+//
+//go:noinline
 func (p Place) NotifyFirst(method, params string) Fault {
 	return Fault{Place: p, Op: OpNotifyFirst, Text: method, With: params}
 }
 
 // NotifyAfter sends a notification after the answer, on its stream.
+//
+//go:noinline
 func (p Place) NotifyAfter(method, params string) Fault {
 	return Fault{Place: p, Op: OpNotifyAfter, Text: method, With: params}
 }
 
 // Request sends a request of the server before the answer, on the stream of the
 // client's request. Nobody waits for what answers it.
+//
+//go:noinline
 func (p Place) Request(method, params, id string) Fault {
 	return Fault{Place: p, Op: OpRequest, Text: method, With: params, Pointer: id}
 }
 
 // Unanswered ends the stream of the request without the answer. A subscription
 // ends after its acknowledgement.
+//
+//go:noinline
 func (p Place) Unanswered() Fault { return Fault{Place: p, Op: OpUnanswered} }
 
 // AtOnce answers a subscription right after its acknowledgement.
+//
+//go:noinline
 func (p Place) AtOnce() Fault { return Fault{Place: p, Op: OpAtOnce} }

@@ -2,6 +2,9 @@
 
 package mock
 
+// What makes places, conditions and faults is not inlined: the literals of
+// hundreds of rules call it, once each, and would make a third of a megabyte.
+
 import (
 	"net/http"
 	"strconv"
@@ -33,34 +36,52 @@ type Place struct {
 }
 
 // On is the place of a method's requests, on every page and turn.
+//
+//go:noinline
 func On(method string) Place { return Place{Method: method} }
 
 // OnNotification is the place of the notifications of a method that the server
 // sends: on the stream of a request, of a subscription or of a session.
+//
+//go:noinline
 func OnNotification(method string) Place { return Place{Method: method, Sent: true} }
 
 // OnPage is the place narrowed to one page of a list, from 1.
+//
+//go:noinline
 func (p Place) OnPage(page int) Place { p.Page = page; return p }
 
 // OnTurn is the place narrowed to the n-th time it is reached, from 1.
+//
+//go:noinline
 func (p Place) OnTurn(n int) Place { p.Turn = n; return p }
 
 // FromTurn is the place narrowed to the n-th time it is reached and later ones.
+//
+//go:noinline
 func (p Place) FromTurn(n int) Place { p.Turn, p.Onward = n, true; return p }
 
 // EveryTurn is the place narrowed to every n-th time it is reached.
+//
+//go:noinline
 func (p Place) EveryTurn(n int) Place { p.Turn, p.Every = n, true; return p }
 
 // When is the place narrowed to where all of the conditions hold.
+//
+//go:noinline
 func (p Place) When(cs ...Condition) Place {
 	p.Conditions = append(append([]Condition(nil), p.Conditions...), cs...)
 	return p
 }
 
 // OnHTTP is the place narrowed to HTTP.
+//
+//go:noinline
 func (p Place) OnHTTP() Place { return p.When(Condition{Of: OfTransport, Is: IsEqual, Value: "http"}) }
 
 // OnStdio is the place narrowed to stdio.
+//
+//go:noinline
 func (p Place) OnStdio() Place {
 	return p.When(Condition{Of: OfTransport, Is: IsEqual, Value: "stdio"})
 }
@@ -68,26 +89,38 @@ func (p Place) OnStdio() Place {
 // OnConn is the place narrowed to the n-th connection of the server's life,
 // from 1: a pair of streams over stdio, a TCP connection over HTTP, an Open of
 // a target inside the process.
+//
+//go:noinline
 func (p Place) OnConn(n int) Place {
 	return p.When(Condition{Of: OfConnection, Is: IsEqual, Value: strconv.Itoa(n)})
 }
 
 // FromConn is the place narrowed to the n-th connection and later ones.
+//
+//go:noinline
 func (p Place) FromConn(n int) Place {
 	return p.When(Condition{Of: OfConnection, Is: IsFrom, Value: strconv.Itoa(n)})
 }
 
 // OfResult is the place narrowed to answers with a result. It is judged before
 // any fault changed the answer.
+//
+//go:noinline
 func (p Place) OfResult() Place { return p.When(AnswerHas("/result")) }
 
 // OfError is the place narrowed to answers with an error.
+//
+//go:noinline
 func (p Place) OfError() Place { return p.When(AnswerHas("/error")) }
 
 // OfCode is the place narrowed to errors of one code.
+//
+//go:noinline
 func (p Place) OfCode(code int) Place { return p.When(AnswerIs("/error/code", strconv.Itoa(code))) }
 
 // OfType is the place narrowed to results of one resultType.
+//
+//go:noinline
 func (p Place) OfType(resultType string) Place {
 	return p.When(AnswerIs("/result/"+spec.FieldResultType, string(quote(resultType))))
 }

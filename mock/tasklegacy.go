@@ -7,10 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/order"
 	"github.com/mcprove/mcprove/spec"
 )
 
@@ -91,7 +91,7 @@ func (s *Server) taskList(_ context.Context, q *request) (json.RawMessage, *Erro
 		}
 	}
 	s.mu.Unlock()
-	slices.SortFunc(mine, func(a, b *task) int {
+	order.Func(mine, func(a, b *task) int {
 		return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.id, b.id))
 	})
 	items := make([]json.RawMessage, len(mine))

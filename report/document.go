@@ -5,9 +5,9 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/mcprove/mcprove/internal/order"
 	"github.com/mcprove/mcprove/internal/text"
 	"github.com/mcprove/mcprove/rule"
 )
@@ -109,11 +109,11 @@ func (d *document) sections() sections {
 	for i, t := range d.Summary {
 		rank[t.Name] = i - len(d.Summary)
 	}
-	slices.SortStableFunc(s.groups, func(a, b *group) int {
+	order.Stable(s.groups, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(b.worst(), a.worst()), cmp.Compare(rank[a.name], rank[b.name]))
 	})
 	for _, g := range s.groups {
-		slices.SortStableFunc(g.findings, func(a, b *finding) int { return cmp.Compare(b.Status, a.Status) })
+		order.Stable(g.findings, func(a, b *finding) int { return cmp.Compare(b.Status, a.Status) })
 	}
 	return s
 }

@@ -16,14 +16,14 @@ import (
 const jsonFormat = 1
 
 type envelope struct {
-	Format  int           `json:"format"`
-	Verb    string        `json:"verb"`
-	Target  string        `json:"target"`
-	Outcome string        `json:"outcome"`
-	Exit    int           `json:"exit"`
-	Summary jsonx.Raw     `json:"summary"`
-	Finding []jsonx.Raw   `json:"findings"`
-	Notes   []string      `json:"notes"`
+	Format  int         `json:"format"`
+	Verb    string      `json:"verb"`
+	Target  string      `json:"target"`
+	Outcome string      `json:"outcome"`
+	Exit    int         `json:"exit"`
+	Summary jsonx.Raw   `json:"summary"`
+	Finding []jsonx.Raw `json:"findings"`
+	Notes   []string    `json:"notes"`
 }
 
 type jsonFinding struct {

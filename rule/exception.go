@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/mcprove/mcprove/internal/order"
 )
 
 // Exception is one finding that a user accepts, with the reason. Contract
@@ -124,7 +126,7 @@ func blankYAML(data []byte) bool {
 // same bytes.
 func (x *Exceptions) Encode() ([]byte, error) {
 	entries := slices.Clone(x.Entries)
-	slices.SortFunc(entries, func(a, b Exception) int {
+	order.Func(entries, func(a, b Exception) int {
 		return strings.Compare(a.Where+"\x00"+a.ID+"\x00"+a.Fingerprint, b.Where+"\x00"+b.ID+"\x00"+b.Fingerprint)
 	})
 	body, err := yaml.Dump(struct {

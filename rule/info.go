@@ -4,8 +4,9 @@ package rule
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/mcprove/mcprove/internal/order"
 )
 
 // Basis says what a rule rests on; it bounds how hard the rule may judge.
@@ -105,7 +106,7 @@ func (r *Registry) All() []Info {
 	for _, i := range r.byID {
 		out = append(out, i)
 	}
-	slices.SortFunc(out, func(a, b Info) int {
+	order.Func(out, func(a, b Info) int {
 		return strings.Compare(a.Family+"\x00"+a.ID, b.Family+"\x00"+b.ID)
 	})
 	return out
@@ -138,7 +139,7 @@ func Nearest(w string, words []string) []string {
 			near = append(near, scored{k, d})
 		}
 	}
-	slices.SortFunc(near, func(a, b scored) int {
+	order.Func(near, func(a, b scored) int {
 		if a.score != b.score {
 			return a.score - b.score
 		}

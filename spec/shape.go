@@ -91,13 +91,25 @@ var (
 	texts    = list(str)
 )
 
-func object(fs ...field) *shape      { return &shape{form: formObject, fields: fs} }
-func list(item *shape) *shape        { return &shape{form: formArray, item: item} }
-func dict(rest *shape) *shape        { return &shape{form: formObject, rest: rest} }
-func choice(values ...string) *shape { return &shape{form: formChoice, values: values} }
-func fixed(decimal string) *shape    { return &shape{form: formFixed, fixed: decimal} }
-func ref(name string) *shape         { return &shape{form: formRef, name: name} }
+//go:noinline
+func object(fs ...field) *shape { return &shape{form: formObject, fields: fs} }
 
+//go:noinline
+func list(item *shape) *shape { return &shape{form: formArray, item: item} }
+
+//go:noinline
+func dict(rest *shape) *shape { return &shape{form: formObject, rest: rest} }
+
+//go:noinline
+func choice(values ...string) *shape { return &shape{form: formChoice, values: values} }
+
+//go:noinline
+func fixed(decimal string) *shape { return &shape{form: formFixed, fixed: decimal} }
+
+//go:noinline
+func ref(name string) *shape { return &shape{form: formRef, name: name} }
+
+//go:noinline
 func union(ss ...*shape) *shape {
 	u := &shape{form: formUnion}
 	for _, s := range ss {
@@ -107,6 +119,8 @@ func union(ss ...*shape) *shape {
 }
 
 // refs is a union of definitions.
+//
+//go:noinline
 func refs(names ...string) *shape {
 	u := &shape{form: formUnion}
 	for _, n := range names {
@@ -116,6 +130,8 @@ func refs(names ...string) *shape {
 }
 
 // in adds members that exist in some revisions only.
+//
+//go:noinline
 func (s *shape) in(g Range, ss ...*shape) *shape {
 	c := *s
 	c.members = append([]member(nil), s.members...)
@@ -125,20 +141,25 @@ func (s *shape) in(g Range, ss ...*shape) *shape {
 	return &c
 }
 
+//go:noinline
 func all(ss ...*shape) *shape {
 	a := union(ss...)
 	a.form = formAll
 	return a
 }
 
+//go:noinline
 func (s *shape) atMost(n int) *shape {
 	c := *s
 	c.most = n
 	return &c
 }
 
+//go:noinline
 func must(name string, s *shape) field { return field{name: name, shape: s, required: true} }
-func may(name string, s *shape) field  { return field{name: name, shape: s} }
+
+//go:noinline
+func may(name string, s *shape) field { return field{name: name, shape: s} }
 
 func (f field) since(r Revision) field { f.in.Since = r; return f }
 func (f field) until(r Revision) field { f.in.Until = r; return f }

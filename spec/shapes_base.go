@@ -32,6 +32,8 @@ func envelope(fs ...field) []field {
 }
 
 // request is a message with an id; params is its field for them.
+//
+//go:noinline
 func request(method string, params ...field) *shape {
 	return object(with(envelope(params...),
 		must("id", ref("RequestId")).since(Rev20251125),
@@ -46,6 +48,7 @@ func inputRequest(method string, params field) *shape {
 		must("method", choice(method)))
 }
 
+//go:noinline
 func notification(method string, params field) *shape {
 	return object(envelope(params, must("method", choice(method)))...)
 }
@@ -84,9 +87,12 @@ func resultFields(fs ...field) []field {
 		must(FieldResultType, str).since(Rev20260728))
 }
 
+//go:noinline
 func result(fs ...field) *shape { return object(resultFields(fs...)...) }
 
 // cacheable is a result that says how long it may be kept.
+//
+//go:noinline
 func cacheable(fs ...field) *shape {
 	return result(with(fs,
 		must(FieldTTL, natural).since(Rev20260728),

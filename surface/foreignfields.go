@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/order"
 )
 
 // field is one argument or result field as mcp-contract records it: by a name
@@ -58,7 +59,7 @@ func normalFields(fs []field) []field {
 		}
 		return strings.Join([]string{req, strings.Join(f.types, "|"), f.description, strings.Join(f.enum, "\x00")}, "\x01")
 	}
-	slices.SortStableFunc(fs, func(a, b field) int {
+	order.Stable(fs, func(a, b field) int {
 		if c := cmp.Compare(a.name, b.name); c != 0 {
 			return c
 		}

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/mcprove/mcprove/internal/order"
 )
 
 // reduce returns other as mcp-contract would have recorded it.
@@ -202,7 +204,7 @@ func (m *mcpContract) judgeable(f *field, rec *field, hasFields bool, p *prober)
 	}
 	if rec.enum != nil && f.enum == nil {
 		f.enum = respelled(documentOf(p.root).valuesOf(f.schema, 0), nil, rec.enum)
-		slices.SortStableFunc(f.enum, func(a, b string) int {
+		order.Stable(f.enum, func(a, b string) int {
 			return cmp.Compare(place(rec.enum, a), place(rec.enum, b))
 		})
 	}
@@ -251,7 +253,7 @@ func promptArgument(name string, required bool, description string) map[string]a
 // sortedArguments puts arguments in the order of their names: the file does
 // not know the server's.
 func sortedArguments(args []any) []any {
-	slices.SortStableFunc(args, func(a, b any) int {
+	order.Stable(args, func(a, b any) int {
 		x, _ := a.(map[string]any)["name"].(string)
 		y, _ := b.(map[string]any)["name"].(string)
 		return cmp.Compare(x, y)

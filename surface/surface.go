@@ -5,9 +5,9 @@ package surface
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/order"
 )
 
 // Surface is what a server shows. JSON values are in canonical form.
@@ -136,7 +136,7 @@ func clipPointer(p string) string {
 // sort puts the items in the order that the contract file has.
 func (s *Surface) sort() {
 	for _, items := range s.items {
-		slices.SortStableFunc(items, func(a, b Item) int {
+		order.Stable(items, func(a, b Item) int {
 			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Index, b.Index))
 		})
 	}

@@ -8,11 +8,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/mcprove/mcprove/internal/order"
 	"github.com/mcprove/mcprove/wire"
 )
 
@@ -152,7 +152,7 @@ func sortedFields(h http.Header) []wire.HeaderField {
 		}
 	}
 	if len(fs) > 1 {
-		slices.SortStableFunc(fs, func(a, b wire.HeaderField) int { return strings.Compare(a.Name, b.Name) })
+		order.Stable(fs, func(a, b wire.HeaderField) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return fs
 }

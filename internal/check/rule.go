@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mcprove/mcprove/internal/order"
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
@@ -164,7 +165,7 @@ var all = sync.OnceValue(func() []*Rule {
 			out = append(out, r)
 		}
 	}
-	slices.SortFunc(out, func(a, b *Rule) int { return strings.Compare(a.ID, b.ID) })
+	order.Func(out, func(a, b *Rule) int { return strings.Compare(a.ID, b.ID) })
 	return out
 })
 

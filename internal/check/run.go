@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcprove/mcprove/internal/order"
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
@@ -92,7 +93,7 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 			}
 		}
 	}
-	slices.SortFunc(r.Outcomes, func(a, b Outcome) int { return strings.Compare(a.Rule.ID, b.Rule.ID) })
+	order.Func(r.Outcomes, func(a, b Outcome) int { return strings.Compare(a.Rule.ID, b.Rule.ID) })
 	fold(r.Outcomes)
 	r.Elapsed = time.Since(begin)
 	return r, nil

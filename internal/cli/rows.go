@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/order"
 	"github.com/mcprove/mcprove/surface"
 )
 
@@ -67,7 +68,7 @@ func (l *rowLister) object(schema jsonx.Raw, path string, depth int) {
 	}
 	if ps, err := jsonx.Lookup(schema, "/properties"); err == nil {
 		ms, _ := jsonx.Members(ps, jsonx.Strict)
-		slices.SortStableFunc(ms, func(a, b jsonx.Member) int {
+		order.Stable(ms, func(a, b jsonx.Member) int {
 			return -cmp.Compare(b2i(required[a.Name]), b2i(required[b.Name]))
 		})
 		for _, m := range ms {

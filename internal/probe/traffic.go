@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/order"
 	"github.com/mcprove/mcprove/spec"
 	"github.com/mcprove/mcprove/transport"
 	"github.com/mcprove/mcprove/wire"
@@ -109,7 +110,7 @@ func (t *Traffic) take(c *Conn) {
 }
 
 func (t *Traffic) sort() {
-	slices.SortStableFunc(t.Exchanges, func(a, b *Exchange) int { return a.Turn - b.Turn })
+	order.Stable(t.Exchanges, func(a, b *Exchange) int { return a.Turn - b.Turn })
 }
 
 // Stdio reports whether the traffic is lines of a stream.

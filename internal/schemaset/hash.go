@@ -8,6 +8,8 @@ import (
 	"encoding/binary"
 	"math/big"
 	"slices"
+
+	"github.com/mcprove/mcprove/internal/order"
 )
 
 // hash identifies what a node asserts: equal hashes mean equal sets. It is cut
@@ -51,7 +53,7 @@ func (e *hashWriter) sorted(ns []*node) []hash {
 	for i, n := range ns {
 		hs[i] = e.child(n)
 	}
-	slices.SortFunc(hs, func(a, b hash) int { return bytes.Compare(a[:], b[:]) })
+	order.Func(hs, func(a, b hash) int { return bytes.Compare(a[:], b[:]) })
 	return hs
 }
 
@@ -246,14 +248,14 @@ func (e *hashWriter) objects(p *objectPart) {
 			props = append(props, q)
 		}
 	}
-	slices.SortFunc(props, func(a, b property) int { return compareStrings(a.name, b.name) })
+	order.Func(props, func(a, b property) int { return compareStrings(a.name, b.name) })
 	e.tag('{', len(props))
 	for _, q := range props {
 		e.text('k', q.name)
 		e.sub('s', q.node)
 	}
 	pats := slices.Clone(p.patterns)
-	slices.SortFunc(pats, func(a, b patternProperty) int { return compareStrings(a.pat.text, b.pat.text) })
+	order.Func(pats, func(a, b patternProperty) int { return compareStrings(a.pat.text, b.pat.text) })
 	for _, q := range pats {
 		if !loose || !q.node.trivial() {
 			e.text('q', q.pat.text)

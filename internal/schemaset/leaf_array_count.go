@@ -2,7 +2,11 @@
 
 package schemaset
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mcprove/mcprove/internal/order"
+)
 
 // fillDistinct builds an array of distinct elements, taking for each the first
 // value that is left. Where all elements are alike that is exact.
@@ -63,7 +67,7 @@ func (a *arrayBuilder) order(length int) []int {
 			rank[i]--
 		}
 	}
-	slices.SortStableFunc(out, func(i, j int) int { return rank[i] - rank[j] })
+	order.Stable(out, func(i, j int) int { return rank[i] - rank[j] })
 	return out
 }
 
@@ -145,7 +149,7 @@ func (a *arrayBuilder) count(choices [][]outcome, es []*val, i int, left []int) 
 	for k := range sets {
 		sets[k] = k
 	}
-	slices.SortStableFunc(sets, func(x, y int) int { return ones(x) - ones(y) })
+	order.Stable(sets, func(x, y int) int { return ones(x) - ones(y) })
 	for _, set := range sets {
 		c := choices[i][set]
 		if c.st != sat {

@@ -5,6 +5,8 @@ package schemaset
 import (
 	"slices"
 	"strconv"
+
+	"github.com/mcprove/mcprove/internal/order"
 )
 
 // objectBuilder chooses the members of an object. Names that some part mentions
@@ -259,7 +261,7 @@ func (o *objectBuilder) finish() outcome {
 			return out
 		}
 	}
-	slices.SortFunc(ms, func(a, b member) int { return compareStrings(a.name, b.name) })
+	order.Func(ms, func(a, b member) int { return compareStrings(a.name, b.name) })
 	return found(newObject(ms))
 }
 

@@ -5,6 +5,8 @@ package schemaset
 import (
 	"math/big"
 	"slices"
+
+	"github.com/mcprove/mcprove/internal/order"
 )
 
 // node is one schema of a document, or one that the search makes up. Its
@@ -145,10 +147,10 @@ func (o *objectPart) requires(name string) bool {
 // build sorts the parts, so that the order of a text changes no witness, and
 // makes long lists quick to search.
 func (o *objectPart) build() {
-	slices.SortFunc(o.props, func(a, b property) int { return compareStrings(a.name, b.name) })
-	slices.SortFunc(o.patterns, func(a, b patternProperty) int { return compareStrings(a.pat.text, b.pat.text) })
-	slices.SortFunc(o.depReq, func(a, b dependentNames) int { return compareStrings(a.name, b.name) })
-	slices.SortFunc(o.depSch, func(a, b property) int { return compareStrings(a.name, b.name) })
+	order.Func(o.props, func(a, b property) int { return compareStrings(a.name, b.name) })
+	order.Func(o.patterns, func(a, b patternProperty) int { return compareStrings(a.pat.text, b.pat.text) })
+	order.Func(o.depReq, func(a, b dependentNames) int { return compareStrings(a.name, b.name) })
+	order.Func(o.depSch, func(a, b property) int { return compareStrings(a.name, b.name) })
 	o.required = slices.Compact(slices.Sorted(slices.Values(o.required)))
 	if len(o.props) >= longObject {
 		o.index = make(map[string]*node, len(o.props))

@@ -2,7 +2,11 @@
 
 package schemaset
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mcprove/mcprove/internal/order"
+)
 
 // pattern is one regular expression of ECMA-262: all its programs must match a
 // word and none of its bans. Most have one program; look-ahead at the beginning
@@ -97,7 +101,7 @@ const maxRune = 0x10FFFF
 
 func (s runeSet) normal() runeSet {
 	s = slices.Clone(s)
-	slices.SortFunc(s, func(a, b [2]rune) int { return int(a[0] - b[0]) })
+	order.Func(s, func(a, b [2]rune) int { return int(a[0] - b[0]) })
 	out := s[:0]
 	for _, r := range s {
 		if n := len(out); n > 0 && r[0] <= out[n-1][1]+1 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/order"
 )
 
 // kinds is a set of kinds of values. Numbers are split into integers and
@@ -186,7 +187,7 @@ func (v *val) appendKey(b []byte) []byte {
 		return append(b, ']')
 	}
 	ms := slices.Clone(v.mem)
-	slices.SortFunc(ms, func(a, b member) int { return cmp.Compare(a.name, b.name) })
+	order.Func(ms, func(a, b member) int { return cmp.Compare(a.name, b.name) })
 	b = append(b, '{')
 	for _, m := range ms {
 		b = append(append(b, jsonx.Quote(m.name)...), ':')

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcprove/mcprove/internal/order"
 )
 
 // wordQuery asks for a word that all of yes match and none of no, of a length
@@ -168,7 +170,7 @@ func (q *wordQuery) symbols() []rune {
 	for _, r := range best {
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b rune) int { return runeRank(a) - runeRank(b) })
+	order.Func(out, func(a, b rune) int { return runeRank(a) - runeRank(b) })
 	return out
 }
 
