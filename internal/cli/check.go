@@ -195,6 +195,8 @@ type checkPlan struct {
 	failOn    rule.Status
 	baseline  string
 	must      bool // the user named the baseline
+	// given are the flags that a run needs to come to the same verdict again.
+	given []string
 }
 
 func (f *checkFlags) plan(s checkConfig) (*checkPlan, error) {
@@ -205,6 +207,18 @@ func (f *checkFlags) plan(s checkConfig) (*checkPlan, error) {
 	}
 	if len(f.only) > 0 {
 		p.only = f.only
+	}
+	for _, t := range f.tools {
+		p.given = append(p.given, "--tool", t)
+	}
+	for _, t := range f.failing {
+		p.given = append(p.given, "--failing", t)
+	}
+	if f.stateTTL > 0 {
+		p.given = append(p.given, "--state-ttl", f.stateTTL.String())
+	}
+	if f.mine {
+		p.given = append(p.given, "--target-is-mine")
 	}
 	if p.stateTTL == 0 {
 		p.stateTTL = s.stateTTL

@@ -129,14 +129,9 @@ func (c *checkRun) repeat(t *target, id, revision string) string {
 	if len(c.plan.revisions) > 0 {
 		words = append(words, "--revision", revision)
 	}
-	if c.plan.mine {
-		words = append(words, "--target-is-mine")
-	}
-	for i, w := range append(words, t.words...) {
-		if i == 0 {
-			words = words[:0:0]
-		}
-		words = append(words, text.ShellWord(w))
+	words = slices.Concat(words, c.plan.given, c.flags.given(), t.words)
+	for i, w := range words {
+		words[i] = text.ShellWord(w)
 	}
 	return strings.Join(words, " ")
 }

@@ -56,6 +56,22 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show every frame, and the server's stderr, on stderr")
 }
 
+// given are the flags that make a target answer as it did. Header values are
+// secrets, and left out.
+func (f *targetFlags) given() []string {
+	var out []string
+	for _, e := range f.env {
+		out = append(out, "--env", e)
+	}
+	if f.cwd != "" {
+		out = append(out, "--cwd", f.cwd)
+	}
+	if f.minimal {
+		out = append(out, "--minimal-env")
+	}
+	return out
+}
+
 // defaults are the flags' values where no command line sets them.
 func (f *targetFlags) defaults() { f.add(&cobra.Command{}) }
 
