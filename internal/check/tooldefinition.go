@@ -85,7 +85,7 @@ var toolDefinitionRules = []Rule{
 			Why:   "clients rewrite or refuse other characters, and the call that comes back names a tool nobody knows",
 			Fix:   "use the allowed characters in the name, and any in the title",
 		},
-		In: since2511, Watch: toolNameCharset,
+		In: since2511, Watch: toolNameCharset, Under: []string{"tools.name-no-special"},
 		Break: Break{Faults: []mock.Fault{oneMoreTool(`{"name":"mcprove_größe","inputSchema":{"type":"object"}}`)}},
 	},
 	{
@@ -98,7 +98,6 @@ var toolDefinitionRules = []Rule{
 		In: since2511, Watch: toolNameSpecial,
 		Break: Break{
 			Faults: []mock.Fault{oneMoreTool(`{"name":"mcprove, special","inputSchema":{"type":"object"}}`)},
-			Also:   []string{"tools.name-charset"},
 		},
 	},
 	{

@@ -74,7 +74,7 @@ var versionRules = []Rule{
 			Why:   "the client believes it speaks a revision that the server does not serve this way",
 			Fix:   "answer error -32022 unless you serve that version without a handshake",
 		},
-		In: modern, Check: versionLegacyString,
+		In: modern, Check: versionLegacyString, Under: []string{"version.unsupported-32022"},
 		Break: Break{
 			Base:   modernServer,
 			Faults: []mock.Fault{mock.On("").When(mock.MetaIs(spec.MetaProtocolVersion, `"2025-06-18"`)).Lenient(mock.CheckVersionUnsupported)},
