@@ -22,6 +22,7 @@ var toolChangedRules = []Rule{
 			Fix:   `declare "listChanged": true in the tools capability`,
 		},
 		In: every, Watch: toolsChangedDeclared, Stir: stirChanged, Needs: "--tool",
+		Under: []string{"tools.capability-declared"},
 		Break: Break{Faults: []mock.Fault{
 			mock.On(spec.MethodDiscover).When(elicitingClient).Set("/result/capabilities/tools/listChanged", "false"),
 		}},
