@@ -92,6 +92,10 @@ func eachAsk(c *probe.Case, t *probe.Traffic, about func(*ask) bool, judge func(
 			judge(a)
 		}
 	}
+	if len(all) > 0 {
+		c.Unseen("what the server asks for is of another kind")
+		return
+	}
 	c.Unseen("%s", probe.NoAsk)
 }
 

@@ -89,10 +89,10 @@ var capabilityRules = []Rule{
 			ID: "capabilities.respected", Level: rule.Must, Basis: rule.Prose, Section: capabilityPage,
 			Title: "the server keeps to the capabilities that it declares",
 			Why:   "clients that go by the declaration drop what they were not told of",
-			Fix:   "declare listChanged and subscribe where you send such notifications",
+			Fix:   "serve the lists that you declare, and declare listChanged and subscribe where you send such notifications",
 		},
 		In: modern, Watch: capabilitiesRespected,
-		Under: []string{"prompts.capability-respected"},
+		Under: []string{"prompts.capability-respected", "tools.list-answered", "prompts.list-answered", "resources.list-answered"},
 		Break: Break{
 			Faults: []mock.Fault{mock.On(spec.MethodDiscover).Remove("/result/capabilities/resources/listChanged")},
 			Also:   []string{"subscriptions.ack-omits-unsupported"},
@@ -208,12 +208,25 @@ var respects = map[string]string{
 	spec.NotificationResourcesUpdated:     "resources.subscribe",
 }
 
+// promised are the list of each capability that has one.
+var promised = []struct{ capability, method string }{
+	{"tools", spec.MethodToolsList}, {"prompts", spec.MethodPromptsList}, {"resources", spec.MethodResourcesList},
+}
+
 func capabilitiesRespected(c *probe.Case, t *probe.Traffic) {
 	if t.Facts.Capabilities == nil {
 		c.Skip("the server's capabilities were not seen")
 		return
 	}
 	c.Pass(t.Facts.Discover)
+	for _, p := range promised {
+		i := slices.IndexFunc(t.Exchanges, func(x *probe.Exchange) bool {
+			return x.Method == p.method && x.Planted() == "" && x.Is(spec.CodeMethodNotFound)
+		})
+		if i >= 0 && t.Facts.Declares(p.capability) {
+			c.Fail(t.Exchanges[i], "%s are declared, and %s gives %s", p.capability, p.method, t.Exchanges[i].Brief()).And(t.Facts.Discover)
+		}
+	}
 	for _, r := range t.Notifications() {
 		if path := respects[r.Message().Method]; path != "" && !t.Facts.Declares(path) {
 			c.Fail(r.Exchange, "%s was sent without the capability %s", r.Message().Method, path).In(r.Frame, "")

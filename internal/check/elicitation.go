@@ -37,7 +37,7 @@ var elicitationRules = []Rule{
 	elicits("elicitation.form-schema-flat", rule.Must, rule.Prose, "#requested-schema", since2506, elicitFlat,
 		"a requestedSchema is flat: strings, numbers, booleans and enumerations", "clients draw one row a field, and cannot draw nested ones", "split nested values into fields of their own, or ask twice",
 		onCall(formTool).Set(formAt+"/params/requestedSchema/properties/place", `{"type":"object","properties":{}}`)),
-	elicits("elicitation.form-string-formats", rule.Must, rule.Prose, "#requested-schema", since2506, elicitFormats,
+	elicits("elicitation.form-string-formats", rule.Must, rule.Schema, "#requested-schema", since2506, elicitFormats,
 		"a string field's format is email, uri, date or date-time", "clients check these four, and let anything through for others, or refuse the form", "use one of the four, or a pattern in the description",
 		onCall(formTool).Set(formAt+"/params/requestedSchema/properties/day/format", `"ipv4"`)),
 	elicits("elicitation.enum-names-legacy", rule.ShouldNot, rule.Schema, "2026-07-28/schema#legacytitledenumschema", since2511, elicitEnumNames,
@@ -151,6 +151,9 @@ func elicitFormats(c *probe.Case, t *probe.Traffic) {
 	eachAsk(c, t, isForm, func(a *ask) {
 		for _, f := range fields(a) {
 			raw := probe.Lookup([]byte(f.Value), "/format")
+			if probe.Lookup([]byte(f.Value), "/enum") != nil || probe.Lookup([]byte(f.Value), "/oneOf") != nil {
+				continue // a choice, whose schema knows no format and lets any member be
+			}
 			if probe.Text(probe.Lookup([]byte(f.Value), "/type")) == "string" && raw != nil && !slices.Contains(known, probe.Text(raw)) {
 				a.fail(c, fieldAt(f.Name)+"/format", "the field %q has format %s", f.Name, orAbsent(raw))
 			}

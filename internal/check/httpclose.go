@@ -97,11 +97,21 @@ func disconnectNoFurther(c *probe.Case) {
 		return
 	}
 	defer stays.Close()
-	left := []*probe.Exchange{gone.Now()}
-	if tools := c.Probe().Callable(); len(tools) > 0 {
-		call := c.Start(conn, c.Probe().CallRequest(tools[0].Item, tools[0].Arguments).Progress(`"mcprove-left"`))
+	left, wait := []*probe.Exchange{gone.Now()}, c.Probe().Quiet()
+	tool, usual := slowTool(c)
+	if tools := c.Probe().Callable(); usual == 0 && len(tools) > 0 {
+		tool = tools[0]
+	}
+	if tool.Raw != nil {
+		call, answered := c.Start(conn, c.Probe().CallRequest(tool.Item, tool.Arguments).Progress(`"mcprove-left"`)), false
+		if usual > 0 { // it runs when it is left, and would have an answer later
+			_, answered = call.Until(min(usual/4, leastSlow/2), answeredNow)
+			wait += usual
+		}
 		call.Close()
-		left = append(left, call.Now())
+		if !answered {
+			left = append(left, call.Now())
+		}
 	}
 	astray := func(x *probe.Exchange) *wire.Frame {
 		i := slices.IndexFunc(x.Frames, func(f *wire.Frame) bool {
@@ -112,7 +122,7 @@ func disconnectNoFurther(c *probe.Case) {
 		}
 		return x.Frames[i]
 	}
-	x, found := stays.Until(c.Probe().Quiet(), func(x *probe.Exchange) bool { return astray(x) != nil })
+	x, found := stays.Until(wait, func(x *probe.Exchange) bool { return astray(x) != nil })
 	switch {
 	case found:
 		f := astray(x)

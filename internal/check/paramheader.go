@@ -189,6 +189,10 @@ func annotated(c *probe.Case, t *probe.Traffic, wrong func(*mirrorFault) bool, m
 			c.Pass(tool.Page)
 		}
 	}
+	if len(t.Items(spec.MethodToolsList)) > 0 {
+		c.Unseen(noAnnotation)
+		return
+	}
 	c.UnseenOf(t, spec.MethodToolsList)
 }
 

@@ -111,7 +111,7 @@ var progressRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "progress.on-request-stream", Level: rule.Must, Basis: rule.Prose, Transport: "http", Section: "2026-07-28/basic/transports/streamable-http#receiving-messages",
+			ID: "progress.on-request-stream", Level: rule.Must, Basis: rule.Keyword, Transport: "http", Section: "2026-07-28/basic/transports/streamable-http#receiving-messages",
 			Title: "progress travels on the response stream of its own request",
 			Why:   "a client that reads each stream by itself shows it at the wrong place, or loses it",
 			Fix:   "send notifications of a request on the stream that answers it",
