@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-var update = flag.Bool("update", false, "write the generated pages under docs/rules")
+var update = flag.Bool("update", false, "write the generated pages under docs")
 
 const rulesDir = "../../docs/rules"
 

@@ -52,6 +52,18 @@ func judgeBy(t *testing.T, script mock.Script, kind transport.Kind, o check.Opti
 	}) bool {
 		return c.kind == kind
 	})
+	if ttl := script.State.TTL; ttl < time.Second {
+		o.StateTTL = ttl // short enough to see it end
+	}
+	if o.Tools == nil {
+		o.Tools = namedTools
+	}
+	return judgeAt(t, carriers[i].target(mock.New(script)), o)
+}
+
+// judgeAt judges a target.
+func judgeAt(t *testing.T, target transport.Target, o check.Options) map[string]check.Outcome {
+	t.Helper()
 	o.Revision, o.Mine = spec.Rev20260728, true
 	if o.Timeout == 0 {
 		o.Timeout = 5 * time.Second
@@ -59,15 +71,9 @@ func judgeBy(t *testing.T, script mock.Script, kind transport.Kind, o check.Opti
 	if o.Quiet == 0 {
 		o.Quiet = 30 * time.Millisecond
 	}
-	if ttl := script.State.TTL; ttl < time.Second {
-		o.StateTTL = ttl // short enough to see it end
-	}
-	if o.Tools == nil {
-		o.Tools = namedTools
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	r, err := check.Run(ctx, carriers[i].target(mock.New(script)), o)
+	r, err := check.Run(ctx, target, o)
 	if err != nil {
 		t.Fatalf("run: %v", err)
 	}
