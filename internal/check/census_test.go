@@ -35,6 +35,10 @@ var met = []struct {
 		faults: earlierOnly(),
 		want:   []string{"discover.supported-versions"},
 	},
+	{
+		name: "a subscription that grants nothing is answered while another one is being ended", kind: transport.StreamableHTTP,
+		faults: []mock.Fault{mock.On(spec.MethodListen).When(mock.ParamIs("/notifications", "{}")).Together()},
+	},
 	{name: "wrong params are internal errors", kind: transport.StreamableHTTP, faults: anyParams(), want: []string{"jsonrpc.invalid-params-32602"}},
 	{name: "wrong params are internal errors over stdio", kind: transport.Stdio, faults: anyParams(), want: []string{"jsonrpc.invalid-params-32602"}},
 	{

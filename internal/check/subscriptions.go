@@ -24,6 +24,7 @@ const (
 // Places of the subscriptions that the checks open.
 var (
 	onOne      = mock.On(spec.MethodListen).When(mock.ParamIs("/notifications", filterOne))
+	onURI      = mock.On(spec.MethodListen).When(mock.HasParam("/notifications/resourceSubscriptions"), mock.NoParam("/notifications/toolsListChanged"))
 	onEmpty    = mock.On(spec.MethodListen).When(mock.ParamIs("/notifications", filterEmpty))
 	onAck      = mock.OnNotification(spec.NotificationSubscriptionsAck)
 	onOneAck   = onAck.When(mock.ParamIs("/notifications", filterOne))
