@@ -58,6 +58,11 @@ func TestRecordedContent(t *testing.T) {
 	got := func(content string) []string {
 		return asked(1, spec.MethodPromptsGet, `"name":"p","arguments":{"link":"here"}`, `"messages":[{"role":"user","content":`+content+`}]`)
 	}
+	form := func(field string) []string {
+		ls := asked(1, spec.MethodToolsCall, `"name":"a"`, `"inputRequests":{"who":{"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{"who":`+field+`}}}}}`)
+		ls[1] = strings.Replace(ls[1], spec.ResultComplete, spec.ResultInputRequired, 1)
+		return ls
+	}
 	for _, tc := range []struct {
 		name, rule string
 		want       rule.Status
@@ -115,6 +120,8 @@ func TestRecordedContent(t *testing.T) {
 		{"a resource without a type", "prompts.embedded-resource-fields", rule.Warn, got(`{"type":"resource","resource":{"uri":"demo://a","text":""}}`)},
 		{"a picture with parameters", "prompts.image-base64", rule.Pass, got(`{"type":"image","data":"QUFB","mimeType":"image/svg+xml; charset=utf-8"}`)},
 		{"a bad picture is another rule's matter", "prompts.get-shape", rule.Pass, got(`{"type":"image","data":"?"}`)},
+		{"a format that forms do not have", "elicitation.form-string-formats", rule.Fail, form(`{"type":"string","format":"phone"}`)},
+		{"a choice, whose schema is open", "elicitation.form-string-formats", rule.Pass, form(`{"type":"string","enum":["a"],"format":"phone"}`)},
 		{"a block of an unknown type", "prompts.get-shape", rule.Fail, got(`{"type":"video","data":""}`)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
