@@ -4,6 +4,7 @@ package check_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/mcprove/mcprove/internal/check"
