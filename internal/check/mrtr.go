@@ -28,7 +28,7 @@ var mrtrRules = []Rule{
 		In: modern, Watch: mrtrNoRequests, Stir: stirAsks,
 		Break: Break{
 			Faults: []mock.Fault{mock.On(spec.MethodToolsList).OnTurn(1).Request(spec.MethodRootsList, "{}", `"r-1"`)},
-			Also:   []string{"jsonrpc.server-no-requests", "stdio.server-no-requests", "transport-http.sse-no-server-requests", "roots.undeclared-not-asked", "roots.not-newly-adopted"},
+			Also:   []string{"jsonrpc.server-no-requests", "stdio.server-no-requests", "transport-http.sse-no-server-requests", "roots.undeclared-not-asked"},
 		},
 	},
 	{
