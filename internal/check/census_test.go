@@ -39,6 +39,13 @@ var met = []struct {
 		name: "a subscription that grants nothing is answered while another one is being ended", kind: transport.StreamableHTTP,
 		faults: []mock.Fault{mock.On(spec.MethodListen).When(mock.ParamIs("/notifications", "{}")).Together()},
 	},
+	{
+		name: "nothing is granted, and streams that grant nothing end together", kind: transport.StreamableHTTP,
+		change: func(s *mock.Script) {
+			s.Capabilities = []byte(`{"tools":{},"resources":{},"prompts":{},"completions":{}}`)
+		},
+		faults: []mock.Fault{mock.On(spec.MethodListen).Together()},
+	},
 	{name: "wrong params are internal errors", kind: transport.StreamableHTTP, faults: anyParams(), want: []string{"jsonrpc.invalid-params-32602"}},
 	{name: "wrong params are internal errors over stdio", kind: transport.Stdio, faults: anyParams(), want: []string{"jsonrpc.invalid-params-32602"}},
 	{
