@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+)
+
+// atOnce is how many runs are judged side by side where nobody says otherwise:
+// they wait more than they compute.
+const atOnce = "6"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	set := false
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "test.parallel" })
+	if !set {
+		_ = flag.Set("test.parallel", atOnce) // an unknown flag would leave the default
+	}
+	os.Exit(m.Run())
+}
