@@ -99,7 +99,7 @@ func TestProgressOverHTTP(t *testing.T) {
 		streams    [][]string
 	}{
 		{"on its stream", "progress.on-request-stream", rule.Pass, [][]string{{calling(1, token1), reports("1", "1"), called(1)}}},
-		{"on the stream of a subscription", "progress.on-request-stream", rule.Warn, [][]string{{calling(1, token1), called(1)}, {listen, reports("1", "1")}}},
+		{"on the stream of a subscription", "progress.on-request-stream", rule.Fail, [][]string{{calling(1, token1), called(1)}, {listen, reports("1", "1")}}},
 		{"on the stream of a subscription", "progress.token-active-only", rule.Pass, [][]string{{calling(1, token1), called(1)}, {listen, reports("1", "1")}}},
 		{"made up", "progress.on-request-stream", rule.Skip, [][]string{{calling(1, token1), reports(`"x"`, "1"), called(1)}}},
 		{"no token was given", "progress.no-token-no-progress", rule.Warn, [][]string{{calling(1, ""), reports(`"x"`, "1"), called(1)}, {calling(2, token1), called(2)}}},
