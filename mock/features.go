@@ -323,9 +323,9 @@ func (s *Server) complete(_ context.Context, q *request) (json.RawMessage, *Erro
 	if e := q.checkContext(); e != nil {
 		return nil, e
 	}
-	values := []string{}
+	values, begun := []string{}, word(arg, "value") // long, if a client likes: read it once
 	for _, v := range offered[word(arg, "name")] {
-		if strings.HasPrefix(v, word(arg, "value")) {
+		if strings.HasPrefix(v, begun) {
 			values = append(values, v)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -46,9 +47,6 @@ func (s *bugServer) script(t *testing.T) mock.Script {
 		t.Fatalf("there is no script %q", s.Script)
 	}
 	script := build()
-	if script.Revisions == nil && s.Script != "plain" && s.Script != "paged" {
-		script.Revisions = []spec.Revision{spec.Rev20260728}
-	}
 	for _, name := range s.Lenient {
 		script.Faults = append(script.Faults, mock.Lenient(name))
 	}
@@ -101,41 +99,48 @@ var bugScripts = map[string]func() mock.Script{
 		s.PageSize = 1
 		return s
 	},
-	"tools-only": func() mock.Script { return mock.Script{Tools: []mock.Tool{reading("lookup", nil)}} },
+	"tools-only": func() mock.Script { return ofTools(reading("lookup", nil)) },
 	"read-and-delete": func() mock.Script {
-		return mock.Script{Tools: []mock.Tool{
+		return ofTools(
 			reading("read_public", nil),
-			{Definition: []byte(`{"name":"delete_all","description":"Deletes everything.","inputSchema":{"type":"object","properties":{},"additionalProperties":false},"annotations":{"readOnlyHint":false,"destructiveHint":true}}`)},
-		}}
+			mock.Tool{Definition: []byte(`{"name":"delete_all","description":"Deletes everything.","inputSchema":{"type":"object","properties":{},"additionalProperties":false},"annotations":{"readOnlyHint":false,"destructiveHint":true}}`)},
+		)
 	},
 	// The server makes a progress token of each call, whether one was given or not.
 	"made-up-progress": func() mock.Script {
 		t := reading("x", nil)
-		n := 0
+		var n atomic.Int64
 		t.Func = func(_ context.Context, c *mock.Call) (json.RawMessage, error) {
-			n++
-			c.Notify(spec.NotificationProgress, fmt.Appendf(nil, `{"progressToken":"tool-call-%d","progress":0,"total":1}`, n))
+			c.Notify(spec.NotificationProgress, fmt.Appendf(nil, `{"progressToken":"tool-call-%d","progress":0,"total":1}`, n.Add(1)))
 			return []byte(`{"content":[{"type":"text","text":"done"}]}`), nil
 		}
-		return mock.Script{Tools: []mock.Tool{t}}
+		return ofTools(t)
 	},
 	"relative-uri": func() mock.Script {
-		return mock.Script{
-			Tools:     []mock.Tool{reading("get_file", []byte(`{"content":[{"type":"resource","resource":{"uri":"/package.json","mimeType":"text/plain","blob":"e30K"}}]}`))},
-			Resources: []mock.Resource{{Definition: []byte(`{"uri":"fixture://one","name":"one"}`)}},
-		}
+		s := ofTools(reading("get_file", []byte(`{"content":[{"type":"resource","resource":{"uri":"/package.json","mimeType":"text/plain","blob":"e30K"}}]}`)))
+		s.Resources = []mock.Resource{{Definition: []byte(`{"uri":"fixture://one","name":"one"}`)}} // so that resources are declared
+		return s
 	},
 	"legacy-code-page": func() mock.Script {
-		return mock.Script{Tools: []mock.Tool{reading("get_source", []byte("{\"content\":[{\"type\":\"text\",\"text\":\"/* \xc7\xd1\xb1\xdb */\"}]}"))}}
+		return ofTools(reading("get_source", []byte("{\"content\":[{\"type\":\"text\",\"text\":\"/* \xc7\xd1\xb1\xdb */\"}]}")))
 	},
 	"large-results": func() mock.Script {
-		var s mock.Script
-		for _, size := range []int{65535, 65536, 65537, 1 << 20, 5 << 20} {
+		s := ofTools()
+		sizes := []int{65535, 65536, 65537, 1 << 20, 5 << 20}
+		if testing.Short() {
+			sizes = sizes[:4] // every rule reads every answer, and the race detector reads slowly
+		}
+		for _, size := range sizes {
 			s.Tools = append(s.Tools, reading(fmt.Sprintf("give_%d", size),
 				fmt.Appendf(nil, `{"content":[{"type":"text","text":"%s"}]}`, strings.Repeat("x", size))))
 		}
 		return s
 	},
+}
+
+// ofTools is a server of the modern era with tools alone.
+func ofTools(tools ...mock.Tool) mock.Script {
+	return mock.Script{Revisions: []spec.Revision{spec.Rev20260728}, Tools: tools}
 }
 
 // reading is a tool that only reads and takes no arguments.

@@ -110,6 +110,9 @@ func (k *cancelledCall) later() []*wire.Frame {
 const (
 	leastSlow = 100 * time.Millisecond
 	mostSlow  = 2500 * time.Millisecond
+	// A larger answer takes its time on the way. It may have left when the
+	// cancellation is read, and be overtaken by a shorter one.
+	mostSlowAnswer = 64 << 10
 )
 
 // noSlowTool is why no call can be cancelled while it runs.
@@ -121,7 +124,7 @@ func slowTool(c *probe.Case) (tool probe.Tool, usual time.Duration) {
 	calls := c.Calls()
 	for i, t := range c.Probe().Callable() {
 		took := calls[i].End.Sub(calls[i].Start)
-		if !calls[i].OK() || took < leastSlow || took > mostSlow {
+		if !calls[i].OK() || took < leastSlow || took > mostSlow || len(calls[i].Response.Raw) > mostSlowAnswer {
 			continue
 		}
 		if usual == 0 || t.Named && !tool.Named || t.Named == tool.Named && took < usual {
