@@ -27,7 +27,7 @@ race: ## run the tests with the race detector, the long ones short
 floors: ## check which package may import which
 	go test -count=1 .
 
-real: ## test against real servers (installs them into .real, cached)
+real: ## test against real servers, and judge them (.ci/real-servers installs them into .real)
 	go test -count=1 -timeout 20m -tags real -v -run Real ./internal/cli
 
 peers: ## run the official conformance suite against the mock (.ci/conformance installs it into .peers)

@@ -24,13 +24,15 @@ import (
 	"github.com/mcprove/mcprove/surface"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/census-contract.md")
+var update = flag.Bool("update", false, "rewrite docs/census-contract.md, testdata/census.yaml and the counts of docs/census.md")
 
 // realServer is one server of the pinned list.
 type realServer struct {
 	Name, Package, Version string
 	Install, Start         string
 	Env                    map[string]string
+	Eras                   []string
+	Faults                 struct{ Must, Should []string }
 	HTTP                   *struct {
 		Start      string
 		Path       string

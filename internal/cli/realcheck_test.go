@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build real
+
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// judgement is what `check` says of one server over one transport.
+type judgement struct {
+	Server    string   `yaml:"server"`
+	Transport string   `yaml:"transport"`
+	Fail      []string `yaml:"fail,omitempty"`
+	Warn      []string `yaml:"warn,omitempty"`
+	// May are rules that the server breaks in some runs, by the order in which
+	// its own parts happen to run. They are written by hand.
+	May []string `yaml:"may,omitempty"`
+
+	counts   map[string]int
+	findings []censused
+	notes    []string
+}
+
+// censused is one finding of the JSON output.
+type censused struct {
+	Rule, Status, Message, Reason, Because string
+}
+
+const (
+	judgedFile = "testdata/census.yaml"
+	judgedDoc  = "../../docs/census.md"
+)
+
+// candidate is a server that is judged, over one transport.
+type candidate struct {
+	server, transport string
+	// target is the URL, where there is one, and the command behind --.
+	target []string
+	flags  []string
+	env    []string
+}
+
+// candidates are the servers of the pinned list that speak 2026-07-28, and
+// the conformance servers of two SDKs. That of the TypeScript SDK is in no
+// package: it is judged where somebody has built it (docs/census.md says how).
+func candidates(t *testing.T) []candidate {
+	dir := realDir(t)
+	var out []candidate
+	for _, s := range realServers(t) {
+		if !slices.Contains(s.Eras, "modern") {
+			continue
+		}
+		scratch := filepath.Join(t.TempDir(), s.Name)
+		if err := os.MkdirAll(filepath.Join(scratch, "data"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var flags []string
+		for _, k := range sortedNames(s.Env) {
+			flags = append(flags, "--env", k+"="+strings.ReplaceAll(s.Env[k], "{S}", scratch))
+		}
+		environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + scratch}
+		out = append(out, candidate{s.Name, "stdio", append([]string{"--"}, s.argv(dir, s.Start, scratch)...), flags, environ})
+		if s.HTTP != nil && s.HTTP.Initialize == 200 {
+			argv, url, env := s.httpArgs(t, dir, scratch)
+			out = append(out, candidate{s.Name, "http", append([]string{url, "--"}, argv...), slices.Concat(flags, env), environ})
+		}
+	}
+	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	sdk := filepath.Join(dir, "go", goConformance, "bin", "everything-server")
+	if _, err := os.Stat(sdk); err != nil {
+		t.Fatalf("the conformance server of go-sdk is not installed: %v", err)
+	}
+	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	out = append(out,
+		candidate{goConformance, "stdio", []string{"--", sdk}, nil, environ},
+		candidate{goConformance, "http", []string{"http://" + addr + "/", "--", sdk, "-http", addr}, nil, environ},
+	)
+	if js := filepath.Join(dir, "npm", tsConformance, "server.mjs"); exists(js) {
+		port := fmt.Sprint(freePort(t))
+		out = append(out, candidate{tsConformance, "http", []string{"http://127.0.0.1:" + port + "/mcp", "--", "node", js},
+			[]string{"--env", "PORT=" + port}, environ})
+	}
+	return out
+}
+
+const (
+	goConformance = "go-gosdk-conformance"
+	tsConformance = "ts-sdk-conformance"
+)
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// What is said of real servers is what was read by hand: a finding that is new
+// may be a false alarm, and one that is gone a blind eye.
+func TestRealServersAreJudged(t *testing.T) {
+	known := knownJudgements(t)
+	var got []*judgement
+	for _, c := range candidates(t) {
+		t.Run(c.server+"/"+c.transport, func(t *testing.T) {
+			j := judge(t, &c)
+			got = append(got, j)
+			i := slices.IndexFunc(known, func(k *judgement) bool { return k.Server == j.Server && k.Transport == j.Transport })
+			if i < 0 {
+				if !*update {
+					t.Errorf("%s does not have it", judgedFile)
+				}
+				return
+			}
+			j.May = known[i].May
+			if !*update {
+				j.compare(t, known[i])
+			}
+			if judged := j.counts["pass"] + j.counts["fail"] + j.counts["warn"]; c.server == goConformance && c.transport == "http" && judged < 150 {
+				t.Errorf("only %d rules gave a verdict", judged)
+			}
+		})
+	}
+	if *update {
+		writeJudgements(t, known, got)
+		known = knownJudgements(t)
+	}
+	knownFaultsFound(t, known)
+	explained(t, known)
+}
+
+func judge(t *testing.T, c *candidate) *judgement {
+	t.Helper()
+	code, out, errs := runReal(t, c.env, slices.Concat([]string{"check", "-o", "json"}, c.flags, c.target)...)
+	if code != exitFailed && code != exitOK {
+		t.Fatalf("check exits %d:\n%s%s", code, out, errs)
+	}
+	var doc struct {
+		Summary  map[string]int
+		Findings []censused
+	}
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		t.Fatal(err)
+	}
+	j := &judgement{Server: c.server, Transport: c.transport, counts: doc.Summary, findings: doc.Findings}
+	for _, f := range doc.Findings {
+		switch f.Status {
+		case "fail":
+			j.Fail = append(j.Fail, f.Rule)
+		case "warn":
+			j.Warn = append(j.Warn, f.Rule)
+		case "error":
+			t.Errorf("%s came to no verdict: %s", f.Rule, f.Reason)
+		}
+	}
+	slices.Sort(j.Fail)
+	slices.Sort(j.Warn)
+	j.Fail, j.Warn = slices.Compact(j.Fail), slices.Compact(j.Warn)
+	t.Logf("%v", j.counts)
+	return j
+}
+
+// compare holds a run against the table. What a run had no time for, or this
+// machine no means, is no difference.
+func (j *judgement) compare(t *testing.T, want *judgement) {
+	t.Helper()
+	for _, status := range []struct {
+		name      string
+		got, want []string
+	}{{"fail", j.Fail, want.Fail}, {"warn", j.Warn, want.Warn}} {
+		for _, id := range status.got {
+			if !slices.Contains(status.want, id) && !slices.Contains(want.May, id) {
+				t.Errorf("new: %s %s: %s", status.name, id, j.find(id).Message)
+			}
+		}
+		for _, id := range status.want {
+			if f := j.find(id); !slices.Contains(status.got, id) && !prevented(f) {
+				t.Errorf("gone: %s %s is now %s: %s%s", status.name, id, f.Status, f.Message, f.Reason)
+			}
+		}
+	}
+}
+
+func (j *judgement) find(id string) censused {
+	i := slices.IndexFunc(j.findings, func(f censused) bool { return f.Rule == id })
+	if i < 0 {
+		return censused{Rule: id, Status: "not judged"}
+	}
+	return j.findings[i]
+}
+
+// prevented reports whether a rule was skipped for want of time, or of what
+// the machine lacks.
+func prevented(f censused) bool {
+	if f.Status != "skip" {
+		return false
+	}
+	return slices.ContainsFunc([]string{"the run ended", "in time", "further connection", "this machine"}, func(s string) bool {
+		return strings.Contains(f.Reason, s)
+	})
+}
+
+func knownJudgements(t *testing.T) []*judgement {
+	t.Helper()
+	data, err := os.ReadFile(judgedFile)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	var out []*judgement
+	if err := yaml.Load(data, &out, yaml.WithKnownFields()); err != nil && len(data) > 0 {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// writeJudgements rewrites the table and the part of the page that is made of
+// it. Servers that were not there keep what was known of them.
+func writeJudgements(t *testing.T, known, got []*judgement) {
+	t.Helper()
+	for _, k := range known {
+		if !slices.ContainsFunc(got, func(j *judgement) bool { return j.Server == k.Server && j.Transport == k.Transport }) {
+			got = append(got, k)
+		}
+	}
+	for _, j := range got {
+		may := func(id string) bool { return slices.Contains(j.May, id) }
+		j.Fail, j.Warn = slices.DeleteFunc(j.Fail, may), slices.DeleteFunc(j.Warn, may)
+	}
+	slices.SortStableFunc(got, func(a, b *judgement) int { return cmp.Compare(a.Server, b.Server) })
+	var b bytes.Buffer
+	b.WriteString("# What `mcprove check` says of real servers; docs/census.md has the reasons.\n# Rewritten by go test -tags real -run RealServersAreJudged ./internal/cli -update.\n")
+	e := yaml.NewEncoder(&b)
+	if err := e.Encode(got); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(judgedFile, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(judgedDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(page), tableBegin)
+	old, tail, ok2 := strings.Cut(rest, tableEnd)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no %q and %q", judgedDoc, tableBegin, tableEnd)
+	}
+	rows := head + tableBegin + countsTable(got, old) + tableEnd + tail
+	if err := os.WriteFile(judgedDoc, []byte(rows), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const (
+	tableBegin = "<!-- counts -->\n"
+	tableEnd   = "<!-- end of counts -->\n"
+)
+
+// countsTable is the table of the page. A server that was not judged now keeps
+// its row.
+func countsTable(js []*judgement, old string) string {
+	var b strings.Builder
+	b.WriteString("\n| server | transport | judged | pass | fail | warn | info | skip |\n|---|---|---|---|---|---|---|---|\n")
+	for _, j := range js {
+		start := fmt.Sprintf("| %s | %s |", j.Server, j.Transport)
+		if j.counts == nil {
+			for line := range strings.Lines(old) {
+				if strings.HasPrefix(line, start) {
+					b.WriteString(line)
+				}
+			}
+			continue
+		}
+		n := j.counts
+		fmt.Fprintf(&b, "%s %d | %d | %d | %d | %d | %d |\n", start, n["pass"]+n["fail"]+n["warn"], n["pass"], n["fail"], n["warn"], n["info"], n["skip"])
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// faultRules are the faults of the pinned list, in its words, and what finds
+// them. Empty is one that no rule of 2026-07-28 is about.
+var faultRules = map[string]struct{ rule, transport string }{
+	"modern: unsupported protocolVersion served on later requests": {"version.unsupported-32022", "stdio"},
+	"modern: request without _meta served after discover":          {"meta.missing-meta-32602", "stdio"},
+	"dies on a non-JSON line":                                      {"jsonrpc.parse-error-32700", "stdio"},
+	"HTTP: foreign Origin answered 200":                            {"transport-http.origin-validated", "http"},
+	"HTTP: listens on all interfaces":                              {"transport-http.bind-localhost", "http"},
+	"HTTP: foreign Host answered 200":                              {},
+	"unknown cursor ignored (first page returned)":                 {"pagination.invalid-cursor-32602", "http"},
+}
+
+// knownFaultsFound holds the table against what the pinned list knows of the
+// servers from outside.
+func knownFaultsFound(t *testing.T, known []*judgement) {
+	t.Helper()
+	for _, s := range realServers(t) {
+		if !slices.Contains(s.Eras, "modern") {
+			continue
+		}
+		for _, f := range slices.Concat(s.Faults.Must, s.Faults.Should) {
+			want, ok := faultRules[f]
+			if !ok {
+				t.Errorf("%s: nothing is said to find %q", s.Name, f)
+			}
+			if want.rule == "" {
+				continue
+			}
+			if !slices.ContainsFunc(known, func(j *judgement) bool {
+				return j.Server == s.Name && j.Transport == want.transport && (slices.Contains(j.Fail, want.rule) || slices.Contains(j.Warn, want.rule))
+			}) {
+				t.Errorf("%s: %q is not found by %s over %s", s.Name, f, want.rule, want.transport)
+			}
+		}
+	}
+}
+
+// explained demands a heading of the page for every rule that is broken.
+func explained(t *testing.T, known []*judgement) {
+	t.Helper()
+	page, err := os.ReadFile(judgedDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range known {
+		for _, id := range slices.Concat(j.Fail, j.Warn, j.May) {
+			if !strings.Contains(string(page), "\n### "+id+"\n") {
+				t.Errorf("%s says nothing of %s, which %s breaks over %s", judgedDoc, id, j.Server, j.Transport)
+			}
+		}
+	}
+}
