@@ -10,7 +10,7 @@ import (
 
 // atOnce is how many runs are judged side by side where nobody says otherwise:
 // they wait more than they compute.
-const atOnce = "6"
+const atOnce = "10"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
