@@ -46,6 +46,16 @@ var met = []struct {
 		},
 		faults: []mock.Fault{mock.On(spec.MethodListen).Together()},
 	},
+	{
+		name: "a server of the handshake era that does not insist on it", kind: transport.StreamableHTTP,
+		faults: append(handshakeOnly(), mock.Lenient(mock.CheckOrigin)),
+		want:   []string{"discover.implemented", "transport-http.origin-validated"},
+	},
+	{
+		name: "a server of the handshake era that does not insist on it, with a banner", kind: transport.Stdio,
+		faults: append(handshakeOnly(), mock.Banner("Server running on stdio")),
+		want:   []string{"discover.implemented", "stdio.stdout-only-mcp"},
+	},
 	{name: "wrong params are internal errors", kind: transport.StreamableHTTP, faults: anyParams(), want: []string{"jsonrpc.invalid-params-32602"}},
 	{name: "wrong params are internal errors over stdio", kind: transport.Stdio, faults: anyParams(), want: []string{"jsonrpc.invalid-params-32602"}},
 	{
@@ -68,6 +78,19 @@ func anyParams() []mock.Fault {
 		mock.On(spec.MethodComplete).When(mock.NoParam("/argument")),
 	} {
 		out = append(out, on.OfCode(spec.CodeInvalidParams).Set("/error/code", "-32603"))
+	}
+	return out
+}
+
+// handshakeOnly is a server that has never heard of server/discover, and serves
+// lists in the language of its own revision.
+func handshakeOnly() []mock.Fault {
+	out := []mock.Fault{mock.On(spec.MethodDiscover).Error(spec.CodeMethodNotFound, "Method not found")}
+	for _, m := range []string{
+		spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourceTemplatesList,
+	} {
+		out = append(out, mock.On(m).Remove("/result/resultType"), mock.On(m).Remove("/result/ttlMs"),
+			mock.On(m).Remove("/result/cacheScope"), mock.On(m).Remove("/result/_meta"))
 	}
 	return out
 }

@@ -75,8 +75,8 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 	rules := o.rules(target.Kind())
 	r := &Result{Revision: o.Revision, Transport: target.Kind(), Facts: p.Facts()}
 	j := &judging{o: &o, result: r, all: len(rules)}
-	if x := unclaimed(p.Facts(), o.Revision); x != nil {
-		rules = j.leaveOut(rules, x)
+	if because, reason := unserved(p.Facts(), o.Revision); because != "" {
+		rules = j.leaveOut(rules, because, reason)
 	}
 	if p.Facts().Answers() {
 		j.active(limit, p, rules)

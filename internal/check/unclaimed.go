@@ -10,45 +10,55 @@ import (
 	"github.com/mcprove/mcprove/spec"
 )
 
-// ruleSupported says which versions a server claims.
-const ruleSupported = "discover.supported-versions"
+const (
+	ruleSupported   = "discover.supported-versions"
+	ruleImplemented = "discover.implemented"
+)
 
 // ofEndpoint are the rules that hold for a server whatever revision it serves:
-// who may talk to it at all.
+// who may talk to it at all. Those of stdio that older revisions have too hold
+// as well.
 var ofEndpoint = []string{
-	probe.RuleAnswers, probe.RuleStaysUp, ruleSupported,
+	probe.RuleAnswers, probe.RuleStaysUp, ruleSupported, ruleImplemented,
 	ruleOriginSeen, ruleOriginStatus, "transport-http.origin-null-rejected", "transport-http.origin-403-body",
 	"transport-http.bind-localhost",
 }
 
-// unclaimed returns what shows that the server does not serve the revision,
-// and never said that it would: it answers server/discover, names other
-// versions there, and refuses a well-formed request by the code for that. It
-// is nil for every other server.
-func unclaimed(f *probe.Facts, r spec.Revision) *probe.Exchange {
-	if len(f.Supported) == 0 || slices.Contains(f.Supported, r.String()) {
-		return nil
+// unserved says why a server that answers something does not serve the
+// revision, and the rule that says so. It is empty for every other server.
+func unserved(f *probe.Facts, r spec.Revision) (because, reason string) {
+	if r.Era() != spec.Modern {
+		return "", ""
 	}
+	var served, typed bool
 	for _, l := range f.Lists {
-		if len(l.Pages) > 0 && l.Pages[0].Is(spec.CodeUnsupportedVersion) {
-			return l.Pages[0]
+		if len(l.Pages) == 0 {
+			continue
 		}
+		x := l.Pages[0]
+		if len(f.Supported) > 0 && !slices.Contains(f.Supported, r.String()) && x.Is(spec.CodeUnsupportedVersion) {
+			return ruleSupported, "the server refuses " + r.String() + " for " + x.Method + ", and does not claim it"
+		}
+		served = served || x.OK()
+		typed = typed || x.ResultType() != ""
 	}
-	return nil
+	// A server of the handshake era that does not insist on its handshake
+	// answers lists in its own language.
+	if _, refused := f.Discover.Code(); refused && served && !typed && !f.Discover.Is(spec.CodeUnsupportedVersion) {
+		return ruleImplemented, "the server has no server/discover, and its results are those of an older revision: it does not serve " + r.String()
+	}
+	return "", ""
 }
 
-// leaveOut takes the rules out that a server need not keep, whose refusal of
-// the revision x shows: one finding says what is wrong.
-func (j *judging) leaveOut(rules []*Rule, x *probe.Exchange) (left []*Rule) {
+// leaveOut takes the rules out that a server need not keep which does not serve
+// the revision: one finding says what is wrong.
+func (j *judging) leaveOut(rules []*Rule, because, reason string) (left []*Rule) {
 	for _, r := range rules {
-		if slices.Contains(ofEndpoint, r.ID) {
+		if slices.Contains(ofEndpoint, r.ID) || r.Transport == "stdio" && r.In.Contains(spec.Rev20251125) {
 			left = append(left, r)
 			continue
 		}
-		j.add(r, probe.Verdict{
-			Status: rule.Skip, Because: ruleSupported,
-			Reason: "the server refuses " + j.o.Revision.String() + " for " + x.Method + ", and does not claim it",
-		})
+		j.add(r, probe.Verdict{Status: rule.Skip, Because: because, Reason: reason})
 	}
 	return left
 }
