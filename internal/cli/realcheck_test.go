@@ -52,16 +52,14 @@ type candidate struct {
 	env    []string
 }
 
-// candidates are the servers of the pinned list that speak 2026-07-28, and
-// the conformance servers of two SDKs. That of the TypeScript SDK is in no
+// candidates are the servers of the pinned list, those that do not speak
+// 2026-07-28 over stdio alone, and the conformance servers of two SDKs. That of the TypeScript SDK is in no
 // package: it is judged where somebody has built it (docs/census.md says how).
 func candidates(t *testing.T) []candidate {
 	dir := realDir(t)
 	var out []candidate
 	for _, s := range realServers(t) {
-		if !slices.Contains(s.Eras, "modern") {
-			continue
-		}
+		modern := slices.Contains(s.Eras, "modern")
 		scratch := filepath.Join(t.TempDir(), s.Name)
 		if err := os.MkdirAll(filepath.Join(scratch, "data"), 0o755); err != nil {
 			t.Fatal(err)
@@ -72,7 +70,7 @@ func candidates(t *testing.T) []candidate {
 		}
 		environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + scratch}
 		out = append(out, candidate{s.Name, "stdio", append([]string{"--"}, s.argv(dir, s.Start, scratch)...), flags, environ})
-		if s.HTTP != nil && s.HTTP.Initialize == 200 {
+		if modern && s.HTTP != nil && s.HTTP.Initialize == 200 {
 			argv, url, env := s.httpArgs(t, dir, scratch)
 			out = append(out, candidate{s.Name, "http", append([]string{url, "--"}, argv...), slices.Concat(flags, env), environ})
 		}
