@@ -132,7 +132,7 @@ func coreSupported(c *probe.Case) {
 // extensions are the members of the server's declared extensions.
 func extensions(c *probe.Case, t *probe.Traffic) (x *probe.Exchange, ms []jsonx.Member) {
 	if t.Facts.Discover == nil || t.Facts.Capabilities == nil {
-		c.Skip("the server's capabilities were not seen")
+		c.SkipFor("discover.implemented", "the server's capabilities were not seen")
 		return nil, nil
 	}
 	c.Pass(t.Facts.Discover)
@@ -215,7 +215,7 @@ var promised = []struct{ capability, method string }{
 
 func capabilitiesRespected(c *probe.Case, t *probe.Traffic) {
 	if t.Facts.Capabilities == nil {
-		c.Skip("the server's capabilities were not seen")
+		c.SkipFor("discover.implemented", "the server's capabilities were not seen")
 		return
 	}
 	c.Pass(t.Facts.Discover)

@@ -34,7 +34,7 @@ var discoverRules = []Rule{
 		},
 		In: modern, Check: discoverShape,
 		Break:  Break{Faults: []mock.Fault{mock.On(spec.MethodDiscover).Set("/result/instructions", "5")}},
-		Breaks: []Break{{Faults: []mock.Fault{mock.On(spec.MethodDiscover).Set("/result/capabilities/tools/listChanged", `"yes"`)}}},
+		Breaks: []Break{{Faults: []mock.Fault{mock.On(spec.MethodDiscover).Set("/result/capabilities/experimental", "5")}}},
 	},
 	{
 		Info: rule.Info{

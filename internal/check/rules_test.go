@@ -249,15 +249,16 @@ func TestFaults(t *testing.T) {
 					t.Parallel()
 					script := specimen()
 					b.Apply(&script)
-					testBreak(t, r, &b, clean(t, b.Base, c.kind), judge(t, script, c.kind))
+					testBreak(t, r, &b, clean(t, b.Base, c.kind), func() map[string]check.Outcome { return judge(t, script, c.kind) })
 				})
 			}
 		}
 	}
 }
 
-func testBreak(t *testing.T, r *check.Rule, b *check.Break, before, after map[string]check.Outcome) {
+func testBreak(t *testing.T, r *check.Rule, b *check.Break, before map[string]check.Outcome, judge func() map[string]check.Outcome) {
 	t.Helper()
+	after := judge()
 	own := after[r.ID]
 	if own.Status == rule.Skip && slices.Contains(r.Under, own.Because) {
 		// It is found, and said by the rule that is closer to it.
@@ -266,14 +267,14 @@ func testBreak(t *testing.T, r *check.Rule, b *check.Break, before, after map[st
 	} else if own.Status != r.Severity() && !slices.ContainsFunc(own.Blames, func(b *probe.Blame) bool { return b.Status < r.Severity() }) {
 		t.Errorf("found as %s, want %s\n%s", own.Status, r.Severity(), show(own))
 	}
-	changed := 0
+	var changed []string
 	for id, o := range after {
 		if id == r.ID || o.Status == before[id].Status {
 			continue
 		}
 		behind := o.Status == rule.Skip && o.Because == r.ID
 		if before[id].Status == rule.Pass && !behind {
-			changed++
+			changed = append(changed, id+" ("+o.Reason+")")
 		}
 		switch {
 		case slices.Contains(b.Also, id), behind:
@@ -288,8 +289,16 @@ func testBreak(t *testing.T, r *check.Rule, b *check.Break, before, after map[st
 			t.Errorf("%s is named as a consequence, and is %s as before", id, o.Status)
 		}
 	}
-	if changed > mostConsequences && r.ID != probe.RuleAnswers {
-		t.Errorf("%d other rules are no longer passed", changed)
+	// What a loaded machine kept from being seen is seen another time.
+	for n := 0; n < 2 && len(changed) > mostConsequences && r.ID != probe.RuleAnswers; n++ {
+		again := judge()
+		changed = slices.DeleteFunc(changed, func(id string) bool {
+			id, _, _ = strings.Cut(id, " ")
+			return again[id].Status == rule.Pass
+		})
+	}
+	if len(changed) > mostConsequences && r.ID != probe.RuleAnswers {
+		t.Errorf("%d other rules are no longer passed:\n  %s", len(changed), strings.Join(changed, "\n  "))
 	}
 }
 

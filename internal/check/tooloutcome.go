@@ -39,7 +39,7 @@ var toolOutcomeRules = []Rule{
 			Why:   "the model does not see a protocol error, so it cannot try another way",
 			Fix:   "catch the failure in the tool and put its text into the content of a result with isError true",
 		},
-		In: every, Check: executionError, Needs: "--tool",
+		In: every, Check: executionError, Needs: "--tool", Under: []string{"meta.missing-capability-32021"},
 		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodToolsCall).When(mock.ParamIs("/arguments", "{}"), mock.ParamIs("/name", `"read_broken_gauge"`)).Error(spec.CodeInternalError, "the tool failed")}},
 	},
 	{

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mcprove/mcprove/rule"
@@ -129,6 +130,9 @@ func (c *Case) result() Verdict {
 		v.Reason, v.Because = "", ""
 	case v.Reason != "":
 		v.Status = rule.Skip
+		if d := c.discovered(); v.Because == "" && d != nil && !d.OK() && strings.Contains(v.Reason, spec.MethodDiscover) {
+			v.Because = owner(spec.MethodDiscover)
+		}
 	case c.ctx.Err() != nil:
 		v.Status, v.Reason = rule.Skip, runEnded
 	case v.Seen > 0:
@@ -137,6 +141,14 @@ func (c *Case) result() Verdict {
 		v.Status, v.Reason = rule.Error, "the check came to no verdict"
 	}
 	return *v
+}
+
+// discovered is the answer to the first server/discover, nil in a recording.
+func (c *Case) discovered() *Exchange {
+	if c.probe == nil {
+		return nil
+	}
+	return c.probe.facts.Discover
 }
 
 // runEnded is why a case is skipped for which there was no time.

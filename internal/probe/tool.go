@@ -144,7 +144,7 @@ func (c *Case) Onces(requests []*Request) []*Exchange {
 }
 
 // onceBudget bounds the time for requests that are made one after the other.
-const onceBudget = 4 * time.Second
+const onceBudget = 10 * time.Second
 
 // Asks are the exchanges in which a server asks for input: calls, reads and
 // prompts, made by a client that has every capability.
