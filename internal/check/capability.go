@@ -120,6 +120,8 @@ func coreSupported(c *probe.Case) {
 	defer s.Close()
 	x, _ := s.Until(c.Probe().Patience(), func(x *probe.Exchange) bool { return len(x.Frames) > 0 })
 	switch {
+	case x.Is(spec.CodeMethodNotFound) && !tells(c.Facts()):
+		c.Note(x, "subscriptions/listen was answered by %s: every server has it, though this one declares no changes to tell of", x.Brief())
 	case x.Is(spec.CodeMethodNotFound):
 		c.Fail(x, "subscriptions/listen was answered by %s", x.Brief())
 	case len(x.Notifications(spec.NotificationSubscriptionsAck)) > 0:
@@ -127,6 +129,11 @@ func coreSupported(c *probe.Case) {
 	default:
 		c.SkipFor("subscriptions.ack-sent", "subscriptions/listen was answered by %s", x.Brief())
 	}
+}
+
+// tells reports whether a server declares changes to tell of.
+func tells(f *probe.Facts) bool {
+	return slices.ContainsFunc([]string{"tools.listChanged", "prompts.listChanged", "resources.listChanged", "resources.subscribe"}, f.Declares)
 }
 
 // extensions are the members of the server's declared extensions.

@@ -45,7 +45,10 @@ type Result struct {
 	Facts     *probe.Facts
 	Traffic   *probe.Traffic
 	Outcomes  []Outcome // sorted by id
-	Elapsed   time.Duration
+	// Unserved is the rule that says why the server does not serve the revision;
+	// empty for one that does.
+	Unserved string
+	Elapsed  time.Duration
 }
 
 // workers is how many checks run side by side over HTTP, and how many on
@@ -76,6 +79,7 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 	r := &Result{Revision: o.Revision, Transport: target.Kind(), Facts: p.Facts()}
 	j := &judging{o: &o, result: r, all: len(rules)}
 	if because, reason := unserved(p.Facts(), o.Revision); because != "" {
+		r.Unserved = because
 		rules = j.leaveOut(rules, because, reason)
 	}
 	if p.Facts().Answers() {

@@ -43,7 +43,7 @@ var subscriptionRules = []Rule{
 			Why:   "a client cannot learn of changes, and shows tools and resources that are no longer there",
 			Fix:   "answer subscriptions/listen, by an acknowledgement that honours nothing if there is nothing to tell",
 		},
-		In: modern, Check: listenSupported,
+		In: modern, Check: listenSupported, Under: []string{"base.core-supported"},
 		Break: Break{Faults: []mock.Fault{
 			mock.On(spec.MethodListen).When(mock.ParamIs("/notifications", filterAll)).Error(spec.CodeMethodNotFound, "Method not found"),
 		}},

@@ -24,6 +24,20 @@ var ofEndpoint = []string{
 	"transport-http.bind-localhost",
 }
 
+// OlderEra reports whether a server that answers has no server/discover and
+// speaks in the way of an older revision.
+func (r *Result) OlderEra() bool { return r.Unserved == ruleImplemented }
+
+// Spare skips what says that an older server does not serve the revision: it
+// does not claim to.
+func (r *Result) Spare(reason string) {
+	for i := range r.Outcomes {
+		if o := &r.Outcomes[i]; o.Rule.ID == ruleImplemented {
+			o.Verdict = probe.Verdict{Status: rule.Skip, Reason: reason}
+		}
+	}
+}
+
 // unserved says why a server that answers something does not serve the
 // revision, and the rule that says so. It is empty for every other server.
 func unserved(f *probe.Facts, r spec.Revision) (because, reason string) {

@@ -157,7 +157,8 @@ func (a *app) learnHeaders(named map[string]string) {
 // secret hides a value, in the spellings that a server may give it back in.
 func (a *app) secret(v string) {
 	spell := func(v string) {
-		all := []string{v, url.QueryEscape(v), url.PathEscape(v), base64.StdEncoding.EncodeToString([]byte(v)), base64.URLEncoding.EncodeToString([]byte(v))}
+		path := strings.ReplaceAll(url.QueryEscape(v), "+", "%20")
+		all := []string{v, url.QueryEscape(v), url.PathEscape(v), path, strings.ReplaceAll(path, "%2F", "/"), base64.StdEncoding.EncodeToString([]byte(v)), base64.URLEncoding.EncodeToString([]byte(v))}
 		a.redactor.Add(all...)
 		a.secrets = append(a.secrets, all...)
 	}

@@ -139,6 +139,9 @@ func (a *app) check(cmd *cobra.Command, args []string, tf *targetFlags, of *outp
 			return maxTime(ctx, err)
 		}
 	}
+	if err := cmd.Context().Err(); err != nil {
+		return err // half a run is no report
+	}
 	c.compareForms()
 	if cf.update {
 		return a.updateBaseline(plan.baseline, baseline, c)
@@ -342,15 +345,19 @@ func (c *checkRun) judge(ctx context.Context, t *target) error {
 		if err != nil {
 			return err
 		}
-		if !result.Facts.Answers() {
+		if !result.Facts.Answers() || result.OlderEra() {
 			ok, err := c.other(ctx, t, r, so)
 			if err != nil {
 				return err
 			}
-			if ok {
+			if ok && !result.Facts.Answers() {
 				continue
 			}
+			if ok {
+				result.Spare("the server does not claim " + r.String())
+			}
 		}
+		c.unknownTools(t, result)
 		c.app.opened = true
 		c.judged = append(c.judged, judged{t, result})
 		c.claims(t, result)
@@ -421,6 +428,19 @@ func answered(err error) bool {
 		return negotiated || silent
 	}
 	return false
+}
+
+// unknownTools notes tools that were named and are not there: what was to be
+// judged by them was not.
+func (c *checkRun) unknownTools(t *target, r *check.Result) {
+	if len(r.Facts.List(spec.MethodToolsList).Pages) == 0 {
+		return
+	}
+	for name := range c.plan.tools {
+		if !slices.ContainsFunc(r.Facts.Tools(), func(i probe.Item) bool { return i.Name == name }) {
+			c.missed = append(c.missed, fmt.Sprintf("%s lists no tool %q, which was to be called", t.name, name))
+		}
+	}
 }
 
 // otherTime bounds the attempt to speak another era.

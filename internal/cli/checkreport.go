@@ -207,7 +207,7 @@ func (c *checkRun) report(run *report.Run, add func(rule.Finding) error, finish 
 	if run.Exit == exitIncomplete {
 		c.app.report(&Error{
 			Exit: exitIncomplete, Code: "not-judged", Message: strings.Join(c.askedAndMissed(fs), "; "),
-			Try: "nothing failed, but this is not a pass; mcprove check --help says what each rule needs",
+			Try: "nothing failed, but this is not a pass; mcprove explain RULE says what a rule is about, docs/rules what it needs",
 		})
 	}
 	return nil

@@ -450,6 +450,9 @@ func (c *Conn) finish(ctx context.Context, k *call) *Exchange {
 		return c.await(ctx, k, 0, answered)
 	}
 	x := c.await(ctx, k, c.probe.patience(), answered)
+	if ctx.Err() != nil && x.Response == nil {
+		return c.cutShort(k)
+	}
 	if x.Response == nil && !x.Closed {
 		c.probe.wasSilent()
 		c.give(k)
@@ -472,6 +475,21 @@ func (c *Conn) finish(ctx context.Context, k *call) *Exchange {
 	}
 	return x
 }
+
+// cutShort gives an exchange up for which the run had no more time: nothing can
+// be said of its silence.
+func (c *Conn) cutShort(k *call) *Exchange {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k.given, k.x.Cancelled = true, true
+	if k.x.Err == nil {
+		k.x.Err = errRunEnded
+	}
+	return c.snapshot(k)
+}
+
+// errRunEnded is the Err of an exchange that the end of the run cut short.
+var errRunEnded = errors.New("the run ended")
 
 // unsent reports whether a request never left, because the process had ended
 // already. It is taken out of the exchanges, and the connection is lost.

@@ -267,8 +267,17 @@ func (p *Probe) send(ctx context.Context, c *Conn, r *Request) *Exchange {
 		}
 	}
 	x = c.finish(ctx, k)
-	if x.Died() && !p.Stdio() {
+	switch {
+	case !x.Died():
+	case !p.Stdio():
 		p.fell(ctx, x)
+	case shared && ctx.Err() == nil:
+		// A process may end for another reason than what it was just sent.
+		if k, c, _ := p.begin(ctx, nil, r); k != nil {
+			if again := c.finish(ctx, k); again.Response != nil {
+				return again
+			}
+		}
 	}
 	return x
 }
