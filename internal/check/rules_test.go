@@ -285,10 +285,15 @@ func testBreak(t *testing.T, r *check.Rule, b *check.Break, before map[string]ch
 		}
 	}
 	for _, id := range b.Also {
-		if o, judged := after[id]; judged && o.Status == before[id].Status {
+		o, judged := after[id]
+		for n := 0; n < 2 && judged && o.Status == before[id].Status; n++ {
+			o = judge()[id] // what a loaded machine kept from being seen is seen another time
+		}
+		if judged && o.Status == before[id].Status {
 			t.Errorf("%s is named as a consequence, and is %s as before", id, o.Status)
 		}
 	}
+
 	// What a loaded machine kept from being seen is seen another time.
 	for n := 0; n < 2 && len(changed) > mostConsequences && r.ID != probe.RuleAnswers; n++ {
 		again := judge()

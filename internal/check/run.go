@@ -179,6 +179,8 @@ func (j *judging) active(ctx context.Context, p *probe.Probe, rules []*Rule) {
 			shared = append(shared, r)
 		}
 	}
+	// What others rest on comes first: there may not be time for all.
+	order.Stable(shared, func(a, b *Rule) int { return rank(a) - rank(b) })
 	var wait sync.WaitGroup
 	do := func(rules []*Rule, n int, judge func(context.Context, rule.Info, func(*probe.Case)) probe.Verdict) {
 		next := make(chan *Rule)
@@ -203,6 +205,14 @@ func (j *judging) active(ctx context.Context, p *probe.Probe, rules []*Rule) {
 	do(shared, workers, p.Judge)
 	do(apart, workersStdio, p.JudgeApart)
 	wait.Wait()
+}
+
+// rank is zero for rules that others are skipped because of.
+func rank(r *Rule) int {
+	if probe.Owns(r.ID) {
+		return 0
+	}
+	return 1
 }
 
 // premise judges a server that answers nothing: one finding, and everything

@@ -252,6 +252,17 @@ var owners = map[string]string{
 
 func owner(method string) string { return owners[method] }
 
+// Owns reports whether a rule says that a method works at all, so that others
+// are skipped because of it.
+func Owns(id string) bool {
+	for _, o := range owners {
+		if o == id {
+			return true
+		}
+	}
+	return false
+}
+
 // Pass says that something was looked at and holds. x may be nil.
 func (c *Case) Pass(x *Exchange) {
 	c.verdict.Seen++

@@ -338,7 +338,10 @@ func (c *Conn) start(ctx context.Context, r *Request) *call {
 	k.channel, k.onChan = sent.Channel, err == nil
 	if err != nil {
 		k.x.Err, k.given, k.x.Closed = err, true, true
-		if c.isLost && c.lost != nil {
+		switch {
+		case ctx.Err() != nil:
+			k.x.Err, k.x.Cancelled = errRunEnded, true
+		case c.isLost && c.lost != nil:
 			k.x.Err = c.lost
 		}
 	}
