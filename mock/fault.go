@@ -117,7 +117,8 @@ func (p Place) Error(code int, message string) Fault {
 	return Fault{Place: p, Op: OpError, Code: code, Text: message}
 }
 
-// Drop never answers.
+// Drop never answers. What other faults send before the answer is sent: with
+// [Place.Request] it makes a server that asks and waits.
 //
 //go:noinline
 func (p Place) Drop() Fault { return Fault{Place: p, Op: OpDrop} }

@@ -87,6 +87,11 @@ func eventOf(id string, message []byte) []byte {
 
 // write writes a reply, and does what its faults ask of the connection.
 func (h *httpCall) write(ctx context.Context, q *request, r *reply) {
+	if r.drop {
+		for _, m := range r.ahead() {
+			h.event(m)
+		}
+	}
 	if !h.wait(ctx, r) || ctx.Err() != nil && !q.lenient(CheckCancelAnswer) {
 		h.server.left(q, r)
 		h.startStream() // one that ends without the answer of a cancelled request
@@ -170,7 +175,7 @@ func statusOf(code int) int {
 }
 
 func (h *httpCall) finishStream(ctx context.Context, r *reply) {
-	for _, m := range append(r.notes, r.before...) {
+	for _, m := range r.ahead() {
 		h.event(m)
 	}
 	if r.half {

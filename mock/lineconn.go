@@ -175,7 +175,13 @@ func (c *lineConn) relay(ctx context.Context, q *request) {
 // finish writes a reply. A request that was cancelled gets nothing any more
 // (2026-07-28/basic/transports/stdio#cancellation).
 func (c *lineConn) finish(ctx context.Context, q *request, r *reply) {
-	if q.over() || r.drop {
+	if q.over() {
+		return
+	}
+	if r.drop {
+		for _, m := range r.ahead() {
+			c.write(m)
+		}
 		return
 	}
 	if q.Kind == wire.Request && ctx.Err() == nil && !r.wait(ctx) {
@@ -190,7 +196,7 @@ func (c *lineConn) finish(ctx context.Context, q *request, r *reply) {
 		c.fail(ErrEnded)
 		return
 	}
-	for _, m := range append(r.notes, r.before...) {
+	for _, m := range r.ahead() {
 		c.write(m)
 	}
 	for range r.more + 1 {

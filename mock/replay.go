@@ -201,6 +201,11 @@ func (h *httpCall) answerResumably(q *request) {
 	s.background.Go(func() {
 		defer func() { done(); cancel(); rp.finish() }()
 		r := s.reply(ctx, q, nil)
+		if r.drop {
+			for _, m := range r.ahead() {
+				rp.add(m)
+			}
+		}
 		if !r.wait(ctx) || q.over() {
 			return
 		}
@@ -208,7 +213,7 @@ func (h *httpCall) answerResumably(q *request) {
 			rp.ending = max(r.ending, hangUp)
 			return
 		}
-		for _, m := range append(r.notes, r.before...) {
+		for _, m := range r.ahead() {
 			rp.add(m)
 		}
 		for range r.more + 1 {

@@ -5,6 +5,7 @@ package mock
 import (
 	"context"
 	"net/http"
+	"slices"
 )
 
 // reply makes the reply to a request that can be answered: the correct answer,
@@ -35,6 +36,9 @@ func (s *Server) accepted(q *request, status int) *reply {
 	s.applyAll(q.faults, q, r)
 	return r
 }
+
+// ahead is what is sent before the answer: messages, then noise.
+func (r *reply) ahead() [][]byte { return slices.Concat(r.notes, r.before) }
 
 // wait waits as long as the faults say. It returns false when there must be no
 // answer, once the request is over.

@@ -178,10 +178,11 @@ func (w *witness) look(c *probe.Case, into map[string][]string, turn int, name s
 // call calls the tools that may be called, but for those that take long: one
 // of them may change something.
 func (w *witness) call(c *probe.Case) {
-	before := c.Calls()
+	tools := c.Probe().Callable()
 	begin := time.Now()
-	for i, t := range c.Probe().Callable() {
-		if x := before[i]; x.OK() && (t.Named || x.End.Sub(x.Start) <= quickCall && time.Since(begin) <= callBudget) {
+	for i, x := range c.Calls() {
+		t := tools[i]
+		if x.OK() && (t.Named || x.End.Sub(x.Start) <= quickCall && time.Since(begin) <= callBudget) {
 			c.Send(c.Probe().CallRequest(t.Item, t.Arguments))
 		}
 	}

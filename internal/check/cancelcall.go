@@ -121,10 +121,10 @@ const noSlowTool = "it needs a tool that may be called and takes a tenth of a se
 // slowTool is the quickest of the slow ones, so that the wait is short; one
 // that the user named comes first.
 func slowTool(c *probe.Case) (tool probe.Tool, usual time.Duration) {
-	calls := c.Calls()
-	for i, t := range c.Probe().Callable() {
-		took := calls[i].End.Sub(calls[i].Start)
-		if !calls[i].OK() || took < leastSlow || took > mostSlow || len(calls[i].Response.Raw) > mostSlowAnswer {
+	tools := c.Probe().Callable()
+	for i, x := range c.Calls() {
+		t, took := tools[i], x.End.Sub(x.Start)
+		if !x.OK() || took < leastSlow || took > mostSlow || len(x.Response.Raw) > mostSlowAnswer {
 			continue
 		}
 		if usual == 0 || t.Named && !tool.Named || t.Named == tool.Named && took < usual {

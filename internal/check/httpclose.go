@@ -177,6 +177,11 @@ func disconnectIsolated(c *probe.Case) {
 		c.Fail(y, "after the client closed a stream, %s was answered by %s", plain.Method, y.Brief()).And(gone.Now())
 		return
 	}
+	// By now the server has seen that the other one is gone.
+	if x, _ = stays.Until(c.Probe().Quiet(), func(x *probe.Exchange) bool { return x.Closed }); x.Closed {
+		c.Fail(x, "when the client closed one stream, another ended too").And(gone.Now())
+		return
+	}
 	c.Pass(x)
 }
 

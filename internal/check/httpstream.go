@@ -55,7 +55,7 @@ var httpStreamRules = []Rule{
 			Why:   "clients of this revision have no way to answer it, so the server waits for ever",
 			Fix:   "ask for input by a result of type input_required",
 		},
-		In: modern, Watch: sseNoRequests, Under: []string{"mrtr.server-requests-only-in-results"},
+		In: modern, Watch: sseNoRequests, Under: []string{probe.RuleRequests},
 		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodPromptsList).Request("example/ask", `{}`, `"r1"`)}},
 	},
 	{

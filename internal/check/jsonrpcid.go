@@ -18,7 +18,7 @@ import (
 var jsonrpcIDRules = []Rule{
 	{
 		Info: rule.Info{
-			ID: "jsonrpc.result-id-match", Level: rule.Must, Basis: rule.Keyword, Section: "2026-07-28/basic#result-responses",
+			ID: ruleResultID, Level: rule.Must, Basis: rule.Keyword, Section: "2026-07-28/basic#result-responses",
 			Title: "a result repeats the id of its request, type and value",
 			Why:   "the client that asked never gets its answer, and another may take it for its own",
 			Fix:   "keep the id as it came, a string as a string and a number digit by digit, and send it back",

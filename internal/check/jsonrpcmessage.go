@@ -70,7 +70,7 @@ var jsonrpcMessageRules = []Rule{
 			Fix:   "ask in an input_required result, by inputRequests",
 		},
 		In: modern, Watch: serverNoRequests, Stir: discoverUnderIDs,
-		Under: []string{"mrtr.server-requests-only-in-results", ruleNoRequests},
+		Under: []string{probe.RuleRequests, ruleNoRequests},
 		Break: Break{
 			Faults: []mock.Fault{unusualID.Request(spec.MethodRootsList, `{}`, `7`)}, Also: asksTheClient[1:],
 		},
@@ -116,7 +116,7 @@ var jsonrpcMessageRules = []Rule{
 // asksTheClient are the rules that a request of a server breaks, whatever it
 // asks.
 var asksTheClient = []string{
-	"jsonrpc.server-no-requests", "mrtr.server-requests-only-in-results",
+	"jsonrpc.server-no-requests", probe.RuleRequests,
 	"stdio.server-no-requests", "transport-http.sse-no-server-requests",
 }
 

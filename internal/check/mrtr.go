@@ -20,7 +20,7 @@ const (
 var mrtrRules = []Rule{
 	{
 		Info: rule.Info{
-			ID: "mrtr.server-requests-only-in-results", Level: rule.Must, Basis: rule.Keyword, Section: mrtrPage + "#multi-round-trip-requests",
+			ID: probe.RuleRequests, Level: rule.Must, Basis: rule.Keyword, Section: mrtrPage + "#multi-round-trip-requests",
 			Title: "elicitation, sampling and roots are asked for in results alone",
 			Why:   "clients of this revision answer no requests, so the server waits for ever",
 			Fix:   "answer the call by a result of type input_required that holds the request",

@@ -155,7 +155,7 @@ var mrtrAnswerRules = []Rule{
 			Fix:   "look at the request's capabilities before you ask for roots",
 		},
 		In: every, Watch: rootsUndeclared, Stir: stirCalls,
-		Under: []string{"mrtr.server-requests-only-in-results", "meta.no-undeclared-capability", "mrtr.undeclared-capability"},
+		Under: []string{probe.RuleRequests, "meta.no-undeclared-capability", "mrtr.undeclared-capability"},
 		Break: Break{
 			Faults: []mock.Fault{mock.On(spec.MethodToolsCall).When(mock.ParamIs("/name", `"count_folders"`)).Lenient(mock.CheckClientCapability)},
 			Also:   []string{"meta.no-undeclared-capability", "mrtr.undeclared-capability"},

@@ -58,6 +58,15 @@ func scripted(kind transport.Kind, faults ...mock.Fault) func(*testing.T) transp
 	}
 }
 
+// elicits are the faults of a server that asks its client something in the way
+// of the handshake era, and answers only after that.
+func elicits(method string) []mock.Fault {
+	return []mock.Fault{
+		mock.On(method).Request(spec.MethodElicit, `{"message":"name?","requestedSchema":{"type":"object","properties":{}}}`, `"e-1"`),
+		mock.On(method).Drop(),
+	}
+}
+
 // noID is a JSON-RPC error for anything.
 const noID = `{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"}}`
 
@@ -69,16 +78,20 @@ func badServers() []bad {
 		{name: "500 to everything", target: refusing(500, "oops"), want: probe.RuleAnswers},
 		{name: "200 with an error to everything", target: refusing(200, noID), want: probe.RuleAnswers},
 		{name: "silent listener", target: silentListener, want: probe.RuleAnswers, within: 20 * time.Second},
-		{name: "unstable lists", target: unstable, most: 5},
+		{name: "unstable lists", target: unstable, want: "tools.list-not-side-effect", most: 1},
 		{name: "endless cursors", target: scripted(http, mock.On(spec.MethodToolsList).EndlessCursors())},
 		{name: "endless cursors over stdio", target: scripted(stdio, mock.On(spec.MethodToolsList).EndlessCursors())},
 		{name: "the same cursor for ever", target: scripted(http, mock.On(spec.MethodPromptsList).RepeatCursor())},
-		{name: "asks for an elicitation and waits", target: scripted(stdio,
-			mock.On(spec.MethodToolsList).Request(spec.MethodElicit, `{"message":"name?","requestedSchema":{"type":"object","properties":{}}}`, `"e-1"`),
-			mock.On(spec.MethodToolsList).Drop(),
-		)},
+		{name: "asks for an elicitation and waits", target: scripted(stdio, elicits(spec.MethodToolsList)...)},
 		{name: "answers with another's id", target: scripted(http, mock.On("").OnTurn(3).Set("/id", "424242"))},
 		{name: "answers with another's id over stdio", target: scripted(stdio, mock.On("").OnTurn(3).Set("/id", "424242"))},
+		{name: "answers everything with another's id", target: scripted(http, mock.On("").Set("/id", "424242")), want: "jsonrpc.result-id-match"},
+		{name: "answers everything with another's id over stdio", target: scripted(stdio, mock.On("").Set("/id", "424242")), want: "jsonrpc.result-id-match", most: 1},
+		{name: "answers everything without an id over stdio", target: scripted(stdio, mock.On("").Set("/id", "null")), want: "jsonrpc.result-id-match", most: 1},
+		{name: "asks for an elicitation and waits in every call", target: scripted(http, elicits(spec.MethodToolsCall)...)},
+		{name: "asks for an elicitation and waits in every call over stdio", target: scripted(stdio, elicits(spec.MethodToolsCall)...)},
+		{name: "asks for an elicitation and waits always", target: scripted(http, elicits("")...), want: probe.RuleAnswers, most: 1},
+		{name: "asks for an elicitation and waits always over stdio", target: scripted(stdio, elicits("")...), want: probe.RuleAnswers, most: 1},
 		{name: "a banner", target: scripted(stdio, mock.Banner("Server running on stdio")), want: "stdio.stdout-only-mcp"},
 	}
 	for _, m := range []string{spec.MethodDiscover, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList} {

@@ -70,7 +70,7 @@ func answers(c *probe.Case) {
 		return
 	}
 	x := f.Discover
-	b := c.Fail(x, "no well-formed request was answered by a result: %s gave %s", x.Method, x.Brief())
+	b := c.Fail(x, "no well-formed request was answered by a result: %s %s", x.Method, outcome(x))
 	for _, l := range f.Lists {
 		b.And(l.Pages...)
 	}

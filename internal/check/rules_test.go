@@ -249,17 +249,27 @@ func TestFaults(t *testing.T) {
 					t.Parallel()
 					script := specimen()
 					b.Apply(&script)
-					testBreak(t, r, &b, clean(t, b.Base, c.kind), func() map[string]check.Outcome { return judge(t, script, c.kind) })
+					testBreak(t, r, &b, clean(t, b.Base, c.kind), func(quiet time.Duration) map[string]check.Outcome {
+						return judgeBy(t, script, c.kind, check.Options{Options: probe.Options{Failing: failing, Quiet: quiet}})
+					})
 				})
 			}
 		}
 	}
 }
 
-func testBreak(t *testing.T, r *check.Rule, b *check.Break, before map[string]check.Outcome, judge func() map[string]check.Outcome) {
+func testBreak(t *testing.T, r *check.Rule, b *check.Break, before map[string]check.Outcome, judge func(quiet time.Duration) map[string]check.Outcome) {
 	t.Helper()
-	after := judge()
+	// What a loaded machine kept from being seen in the short time is seen in
+	// the time that users give.
+	again := func() map[string]check.Outcome { return judge(probe.DefaultQuiet) }
+	after := judge(0)
 	own := after[r.ID]
+	found := func() bool { return blamed(own) || own.Status == rule.Skip && slices.Contains(r.Under, own.Because) }
+	for n := 0; n < 2 && !found(); n++ {
+		after = again()
+		own = after[r.ID]
+	}
 	if own.Status == rule.Skip && slices.Contains(r.Under, own.Because) {
 		// It is found, and said by the rule that is closer to it.
 	} else if !blamed(own) {
@@ -287,19 +297,18 @@ func testBreak(t *testing.T, r *check.Rule, b *check.Break, before map[string]ch
 	for _, id := range b.Also {
 		o, judged := after[id]
 		for n := 0; n < 2 && judged && o.Status == before[id].Status; n++ {
-			o = judge()[id] // what a loaded machine kept from being seen is seen another time
+			o = again()[id]
 		}
 		if judged && o.Status == before[id].Status {
 			t.Errorf("%s is named as a consequence, and is %s as before", id, o.Status)
 		}
 	}
 
-	// What a loaded machine kept from being seen is seen another time.
 	for n := 0; n < 2 && len(changed) > mostConsequences && r.ID != probe.RuleAnswers; n++ {
-		again := judge()
+		now := again()
 		changed = slices.DeleteFunc(changed, func(id string) bool {
 			id, _, _ = strings.Cut(id, " ")
-			return again[id].Status == rule.Pass
+			return now[id].Status == rule.Pass
 		})
 	}
 	if len(changed) > mostConsequences && r.ID != probe.RuleAnswers {

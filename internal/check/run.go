@@ -78,9 +78,11 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 	rules := o.rules(target.Kind())
 	r := &Result{Revision: o.Revision, Transport: target.Kind(), Facts: p.Facts()}
 	j := &judging{o: &o, result: r, all: len(rules)}
-	if because, reason := unserved(p.Facts(), o.Revision); because != "" {
-		r.Unserved = because
-		rules = j.leaveOut(rules, because, reason)
+	if why := exempt(p.Facts(), o.Revision, target.Kind()); why != nil {
+		if why.unserved {
+			r.Unserved = why.because
+		}
+		rules = j.leaveOut(rules, why)
 	}
 	if p.Facts().Answers() {
 		j.active(limit, p, rules)

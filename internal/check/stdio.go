@@ -79,7 +79,7 @@ var stdioRules = []Rule{
 		In: modern, Watch: stdioNoRequests,
 		Break: Break{
 			Faults: []mock.Fault{mock.On(spec.MethodToolsList).Request(spec.MethodRootsList, "{}", `"mcprove"`)},
-			Also:   []string{"jsonrpc.server-no-requests", "mrtr.server-requests-only-in-results"},
+			Also:   []string{"jsonrpc.server-no-requests", probe.RuleRequests},
 		},
 	},
 	{

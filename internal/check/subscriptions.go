@@ -226,8 +226,12 @@ func ackSent(c *probe.Case) {
 		case one.ack == nil && c.HTTP() && one.x.OK() && !one.x.Streamed():
 			c.SkipFor("subscriptions.http-sse-stream", "a subscription is answered by a JSON object, which cannot hold an acknowledgement")
 		case one.ack == nil:
-			if one.x.Died() {
+			switch {
+			case one.x.Died():
 				c.Fail(one.x, "a subscription to %s %s", asked(one.x), outcome(one.x))
+				return
+			case one.x.Response != nil:
+				c.Fail(one.x, "a subscription to %s ended without having been acknowledged", asked(one.x))
 				return
 			}
 			c.Fail(one.x, "no acknowledgement of a subscription to %s came within %s", asked(one.x), c.Probe().Patience())

@@ -240,10 +240,11 @@ const (
 // make calls tools that may be called, with everything that makes a server talk
 // about a request. It returns those after which a change was told.
 func (b *besideCalls) make() (movers []probe.Tool) {
-	before := b.c.Calls()
+	tools := b.c.Probe().Callable()
 	begin := time.Now()
-	for i, t := range b.c.Probe().Callable() {
-		if x := before[i]; !x.OK() || x.End.Sub(x.Start) > quickCall || time.Since(begin) > callBudget {
+	for i, x := range b.c.Calls() {
+		t := tools[i]
+		if !x.OK() || x.End.Sub(x.Start) > quickCall || time.Since(begin) > callBudget {
 			continue
 		}
 		told := changesIn(b.all.stream.Now())

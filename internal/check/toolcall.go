@@ -4,6 +4,7 @@ package check
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -17,6 +18,16 @@ import (
 
 // toolCallRules are those of how calls are taken and refused.
 var toolCallRules = []Rule{
+	{
+		Info: rule.Info{
+			ID: "tools.call-answered", Level: rule.Must, Basis: rule.Derived, Section: "2026-07-28/basic#result-responses",
+			Title: "calls of tools are answered",
+			Why:   "an agent that calls a tool waits until its client gives up, and learns nothing",
+			Fix:   "answer each call, by a result with isError where the tool fails; give a tool that waits for something a bound",
+		},
+		In: every, Check: callAnswered, Needs: "--tool",
+		Break: Break{Base: oneTool, Faults: []mock.Fault{mock.On(spec.MethodToolsCall).Drop()}},
+	},
 	{
 		Info: rule.Info{
 			ID: "tools.arguments-optional", Level: rule.Must, Basis: rule.Schema, Section: "2026-07-28/schema#calltoolrequestparams",
@@ -274,4 +285,37 @@ func swapCase(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// oneTool is a Base with one plain tool.
+func oneTool(s *mock.Script) { s.Tools = s.Tools[:1] }
+
+// callAnswered warns where no call came back. One tool may take its time; when
+// all do, something in front of them hangs.
+func callAnswered(c *probe.Case) {
+	if len(callable(c)) == 0 {
+		return
+	}
+	var silent []*probe.Exchange
+	for _, x := range c.Calls() {
+		switch {
+		case x.Response != nil:
+			c.Pass(x)
+			return
+		case x.Silent():
+			silent = append(silent, x)
+		}
+	}
+	if len(silent) > 0 {
+		c.Fail(silent[0], "%s", unansweredCalls(len(silent))).And(silent[1:min(len(silent), 3)]...).Of("tool", called(silent[0]))
+		return
+	}
+	c.Skip("no call of a tool could be made")
+}
+
+func unansweredCalls(n int) string {
+	if n == 1 {
+		return "a call of the only tool that may be called was not answered in time; a tool that needs longer can be given it with --timeout"
+	}
+	return fmt.Sprintf("none of %d tools that were called answered in time", n)
 }

@@ -382,7 +382,7 @@ func (c *checkRun) run(ctx context.Context, t *target, r spec.Revision, so sessi
 	o.Revision, o.Version, o.Tools, o.Failing, o.StateTTL = r, version.String(), c.plan.tools, c.plan.failing, c.plan.stateTTL
 	o.Mine = c.plan.mine || local(t.Target)
 	o.Start = so.Timeouts.Start
-	o.Timeout = min(so.Timeouts.Request, probe.DefaultTimeout)
+	o.Timeout = so.Timeouts.Request
 	o.Progress = func(what string) { status.set("judging " + t.name + ": " + what) }
 	o.Done = func(done, all int) { status.set(fmt.Sprintf("judging %s by %s: %d of %d rules", t.name, r, done, all)) }
 	if c.flags.verbose {

@@ -248,7 +248,11 @@ func (c *checkRun) askedAndMissed(fs []rule.Finding) []string {
 func (c *checkRun) subject() string {
 	var parts []string
 	for _, j := range c.judged {
-		parts = append(parts, fmt.Sprintf("%d rules of %s over %s", len(j.result.Outcomes), j.result.Revision, j.result.Transport))
+		of := ""
+		if c.judged[0].target != c.judged[len(c.judged)-1].target {
+			of = j.target.name + ": "
+		}
+		parts = append(parts, fmt.Sprintf("%s%d rules of %s over %s", of, len(j.result.Outcomes), j.result.Revision, j.result.Transport))
 	}
 	if len(parts) == 0 {
 		return "nothing was judged"

@@ -123,6 +123,9 @@ func (a *app) mockScript(f *mockFlags, args []string) (script mock.Script, name 
 		if err != nil {
 			return script, "", usage("--fault", err.Try, "%s", err.Message)
 		}
+		if err := carriedBy(id, f.stdio); err != nil {
+			return script, "", err
+		}
 		apply(&script)
 	}
 	revisions, err := chosenRevisions(f.era, f.revisions)

@@ -23,6 +23,8 @@ type namedFault struct {
 	apply func(*mock.Script)
 	// at are the faults at another method, nil where the fault has its place.
 	at func(method string) []mock.Fault
+	// over is the one carrier that it breaks: http or stdio; empty is each.
+	over string
 }
 
 // faultsKnown are all faults by id: those of carriers, for people who test
@@ -31,12 +33,16 @@ func faultsKnown() map[string]namedFault {
 	out := map[string]namedFault{}
 	for _, r := range check.Rules() {
 		if len(r.Break.Faults) > 0 || r.Break.Change != nil {
-			out[r.ID] = namedFault{title: "broken: " + r.Title, apply: r.Break.Apply}
+			out[r.ID] = namedFault{title: "broken: " + r.Title, apply: r.Break.Apply, over: r.Transport}
 		}
 	}
 	for _, c := range carrierFaults {
 		at := func(method string) []mock.Fault { return c.faults(mock.On(method)) }
-		out["carrier."+c.name] = namedFault{title: c.title, at: at, apply: func(s *mock.Script) { s.Faults = append(s.Faults, at(c.method)...) }}
+		over := ""
+		if strings.HasSuffix(c.title, ofHTTP) {
+			over = "http"
+		}
+		out["carrier."+c.name] = namedFault{over: over, title: c.title, at: at, apply: func(s *mock.Script) { s.Faults = append(s.Faults, at(c.method)...) }}
 	}
 	return out
 }
@@ -60,10 +66,10 @@ var carrierFaults = []struct {
 	{"wrong-id", "an answer has the id of no request", spec.MethodToolsCall, func(p mock.Place) []mock.Fault {
 		return []mock.Fault{p.Set("/id", `"the-id-of-no-request"`)}
 	}},
-	{"wrong-content-type", "an answer says that it is a web page (HTTP)", spec.MethodToolsCall, func(p mock.Place) []mock.Fault {
+	{"wrong-content-type", "an answer says that it is a web page" + ofHTTP, spec.MethodToolsCall, func(p mock.Place) []mock.Fault {
 		return []mock.Fault{p.JSON(), p.Header(spec.HeaderContentType, "text/html")}
 	}},
-	{"bad-sse", "an answer is an event stream without a proper event (HTTP)", spec.MethodToolsCall, func(p mock.Place) []mock.Fault {
+	{"bad-sse", "an answer is an event stream without a proper event" + ofHTTP, spec.MethodToolsCall, func(p mock.Place) []mock.Fault {
 		return []mock.Fault{p.SSE(), p.Event(":\nid\ndata {{data}}\n\n")}
 	}},
 	{"bad-utf8", "an answer has bytes that are no UTF-8", spec.MethodToolsCall, func(p mock.Place) []mock.Fault {
@@ -72,15 +78,18 @@ var carrierFaults = []struct {
 	{"oversize", "an answer has 64 MiB", spec.MethodToolsCall, func(p mock.Place) []mock.Fault {
 		return []mock.Fault{p.Oversize("/result/note", 64<<20)}
 	}},
-	{"429", "the server asks for patience (HTTP)", spec.MethodToolsCall, refusal(http.StatusTooManyRequests)},
-	{"500", "the server fails (HTTP)", spec.MethodToolsCall, refusal(http.StatusInternalServerError)},
-	{"503", "the server is not available (HTTP)", spec.MethodToolsCall, refusal(http.StatusServiceUnavailable)},
+	{"429", "the server asks for patience" + ofHTTP, spec.MethodToolsCall, refusal(http.StatusTooManyRequests)},
+	{"500", "the server fails" + ofHTTP, spec.MethodToolsCall, refusal(http.StatusInternalServerError)},
+	{"503", "the server is not available" + ofHTTP, spec.MethodToolsCall, refusal(http.StatusServiceUnavailable)},
 	{"endless-cursor", "a list has always another page", spec.MethodToolsList, one(mock.Place.EndlessCursors)},
 	{"endless-input", "a call asks for input for ever (2026-07-28)", spec.MethodToolsCall, func(p mock.Place) []mock.Fault {
 		return []mock.Fault{p.When(mock.RevisionFrom(spec.Rev20260728)).AskForever(
 			`{"more":{"method":"elicitation/create","params":{"message":"What else?","requestedSchema":{"type":"object","properties":{"else":{"type":"string"}}}}}}`)}
 	}},
 }
+
+// ofHTTP ends the titles of faults that only HTTP can have.
+const ofHTTP = " (HTTP)"
 
 func one(f func(mock.Place) mock.Fault) func(mock.Place) []mock.Fault {
 	return func(p mock.Place) []mock.Fault { return []mock.Fault{f(p)} }
@@ -95,6 +104,19 @@ func refusal(status int) func(mock.Place) []mock.Fault {
 	return func(p mock.Place) []mock.Fault {
 		return []mock.Fault{p.HTTP(status, "text/plain", http.StatusText(status)+"\n", header...)}
 	}
+}
+
+// carriedBy refuses a fault that the carrier which is served cannot have: it
+// would change nothing.
+func carriedBy(id string, stdio bool) error {
+	id, _, _ = strings.Cut(id, "@")
+	switch over := faultsKnown()[id].over; {
+	case over == "http" && stdio:
+		return usage("--fault", "leave out --stdio", "%s is a fault of HTTP: over stdio it changes nothing", id)
+	case over == "stdio" && !stdio:
+		return usage("--fault", "add --stdio", "%s is a fault of stdio: over HTTP it changes nothing", id)
+	}
+	return nil
 }
 
 func faultNames() []string { return slices.Sorted(maps.Keys(faultsKnown())) }

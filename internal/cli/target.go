@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/internal/proc"
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/session"
@@ -35,7 +36,7 @@ type targetFlags struct {
 	maxTime  time.Duration
 	verbose  bool
 
-	manyRevisions bool // the verb has a --revision of its own
+	manyRevisions bool // the verb judges: it has a --revision of its own, and waits less
 }
 
 func (f *targetFlags) add(cmd *cobra.Command) {
@@ -50,7 +51,11 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 	fs.StringArrayVarP(&f.env, "env", "e", nil, "KEY=VALUE for the command (repeatable)")
 	fs.BoolVar(&f.minimal, "minimal-env", false, "give the command only PATH, HOME and the like, and --env")
 	fs.StringVar(&f.cwd, "cwd", "", "start the command in `DIR`")
-	fs.DurationVar(&f.timeout, "timeout", 30*time.Second, "bound of one request")
+	bound := 30 * time.Second
+	if f.manyRevisions {
+		bound = probe.DefaultTimeout
+	}
+	fs.DurationVar(&f.timeout, "timeout", bound, "bound of one request")
 	fs.DurationVar(&f.start, "start-timeout", 60*time.Second, "bound of the server's start; npx may have to install first")
 	fs.DurationVar(&f.maxTime, "max-time", 120*time.Second, "bound of the whole run")
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show every frame, and the server's stderr, on stderr")

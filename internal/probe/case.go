@@ -23,6 +23,8 @@ type Case struct {
 	info    rule.Info
 	conns   []*Conn
 	verdict Verdict
+	// uncalled reports whether no call of a tool was answered.
+	uncalled func() bool
 }
 
 // Verdict is what came out of a case.
@@ -72,7 +74,7 @@ func (b *Blame) Of(kind, name string) *Blame {
 
 // Judge runs a check on a live probe and returns its verdict.
 func (p *Probe) Judge(ctx context.Context, info rule.Info, check func(*Case)) Verdict {
-	c := &Case{ctx: ctx, probe: p, info: info}
+	c := p.newCase(ctx, info)
 	if p != nil && p.Stdio() {
 		p.serial.Lock()
 		defer p.serial.Unlock()
@@ -83,9 +85,18 @@ func (p *Probe) Judge(ctx context.Context, info rule.Info, check func(*Case)) Ve
 // JudgeApart is Judge for a check that never uses the shared connection, so
 // that over stdio it need not wait for others.
 func (p *Probe) JudgeApart(ctx context.Context, info rule.Info, check func(*Case)) Verdict {
-	c := &Case{ctx: ctx, probe: p, info: info}
-	return c.run(check)
+	return p.newCase(ctx, info).run(check)
 }
+
+func (p *Probe) newCase(ctx context.Context, info rule.Info) *Case {
+	c := &Case{ctx: ctx, probe: p, info: info, uncalled: never}
+	if p != nil {
+		c.uncalled = p.called.none
+	}
+	return c
+}
+
+func never() bool { return false }
 
 // run judges, and ends what the case opened. A check that panics is a fault of
 // ours, which must not cost the user the verdicts of all others.
@@ -102,7 +113,7 @@ func (c *Case) run(check func(*Case)) (v Verdict) {
 
 // Observe runs a rule that only looks on over what crossed.
 func Observe(info rule.Info, t *Traffic, watch func(*Case, *Traffic)) Verdict {
-	c := &Case{ctx: context.Background(), info: info}
+	c := &Case{ctx: context.Background(), info: info, uncalled: t.uncalled}
 	return c.run(func(c *Case) {
 		watch(c, t)
 		c.undone(t.Down)
@@ -132,6 +143,9 @@ func (c *Case) result() Verdict {
 		v.Status = rule.Skip
 		if d := c.discovered(); v.Because == "" && d != nil && !d.OK() && strings.Contains(v.Reason, spec.MethodDiscover) {
 			v.Because = owner(spec.MethodDiscover)
+		}
+		if v.Because == "" && strings.Contains(v.Reason, nameTool) && c.uncalled() {
+			v.Because = owner(spec.MethodToolsCall)
 		}
 	case c.ctx.Err() != nil:
 		v.Status, v.Reason = rule.Skip, runEnded
@@ -248,6 +262,7 @@ var owners = map[string]string{
 	spec.MethodListen:                "subscriptions.supported",
 	spec.MethodComplete:              "completion.shape",
 	spec.MethodPromptsGet:            "prompts.get-shape",
+	spec.MethodToolsCall:             "tools.call-answered",
 }
 
 func owner(method string) string { return owners[method] }
@@ -293,7 +308,7 @@ func (c *Case) blame(most rule.Status, x *Exchange, format string, args ...any) 
 	case c.ctx.Err() != nil && (x == nil || x.Response == nil):
 		c.Skip(runEnded)
 		return &Blame{} // of nobody
-	case x != nil && c.unclaimed(x):
+	case x != nil && (c.unclaimed(x) || c.waits(x)):
 		return &Blame{}
 	}
 	b := &Blame{Status: min(most, c.info.Severity()), Message: fmt.Sprintf(format, args...)}

@@ -457,7 +457,7 @@ func (c *Conn) finish(ctx context.Context, k *call) *Exchange {
 		return c.cutShort(k)
 	}
 	if x.Response == nil && !x.Closed {
-		c.probe.wasSilent()
+		c.probe.wasSilent(x)
 		c.give(k)
 		c.mu.Lock()
 		k.x.Err = ErrSilent
@@ -564,7 +564,7 @@ func (s *Stream) Answer() *Exchange {
 
 // Missed says that what was waited for did not come in time, so that less is
 // waited for later.
-func (s *Stream) Missed() { s.conn.probe.wasSilent() }
+func (s *Stream) Missed() { s.conn.probe.wasSilent(s.Now()) }
 
 // Close ends the exchange as a client of its transport does: over HTTP by
 // closing the stream, over stdio by notifications/cancelled, which it returns.

@@ -100,6 +100,18 @@ func (f *Facts) Legacy() bool {
 	})
 }
 
+// Exchanges are those by which the facts were read, discover first.
+func (f *Facts) Exchanges() []*Exchange {
+	var out []*Exchange
+	if f.Discover != nil {
+		out = append(out, f.Discover)
+	}
+	for _, fam := range families {
+		out = append(out, f.List(fam.method).Pages...)
+	}
+	return out
+}
+
 // List returns a list, empty when it was not read.
 func (f *Facts) List(method string) *List {
 	if l := f.Lists[method]; l != nil {

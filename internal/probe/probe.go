@@ -68,6 +68,8 @@ type Probe struct {
 	started atomic.Int64
 	stays   atomic.Bool // stdio: it does not end with its input
 
+	called callings
+
 	elsewhere elsewhere
 
 	mu       sync.Mutex
@@ -200,7 +202,13 @@ const (
 	laterStart = 3 * time.Second
 )
 
-func (p *Probe) wasSilent() { p.silent.Add(1) }
+// wasSilent takes note that nothing came in time.
+func (p *Probe) wasSilent(x *Exchange) {
+	p.silent.Add(1)
+	if x.Method == spec.MethodToolsCall {
+		p.called.take(x)
+	}
+}
 
 func (p *Probe) wasQuick(x *Exchange) {
 	if x.Response == nil {
@@ -211,6 +219,7 @@ func (p *Probe) wasQuick(x *Exchange) {
 		return // the start counts, not the answer
 	}
 	if x.Method == spec.MethodToolsCall {
+		p.called.take(x)
 		return // how long a tool takes says nothing of the server
 	}
 	for {

@@ -102,7 +102,7 @@ func (p *Probe) CallRequest(t Item, arguments json.RawMessage) *Request {
 const NoTool = "it needs a tool that may be called: one with readOnlyHint true, or named with --tool 'NAME={...}'"
 
 // Calls are one call of each callable tool without any client capability, made
-// once for all checks.
+// once for all checks, in the order of [Probe.Callable]; see [Case.Onces].
 func (c *Case) Calls() []*Exchange { return c.calls(`{}`) }
 
 // AllCapabilities declares everything that a server may ask a client for.
@@ -124,7 +124,9 @@ func (c *Case) calls(capabilities string) []*Exchange {
 	return c.Onces(requests)
 }
 
-// Onces is Once for several requests, over HTTP side by side.
+// Onces is Once for several requests, over HTTP side by side. Over stdio, where
+// they go one after the other, there are fewer exchanges than requests when the
+// first ones take long.
 func (c *Case) Onces(requests []*Request) []*Exchange {
 	out := make([]*Exchange, len(requests))
 	var wait sync.WaitGroup
@@ -135,6 +137,9 @@ func (c *Case) Onces(requests []*Request) []*Exchange {
 				return out[:i] // tools that wait for something must not cost the run
 			}
 			out[i] = c.Once(r)
+			if i+1 == mostUnheard && !slices.ContainsFunc(out[:i+1], func(x *Exchange) bool { return !x.Silent() }) {
+				return out[:i+1]
+			}
 			continue
 		}
 		wait.Go(func() { out[i] = c.probe.once(c.ctx, r) })
@@ -142,6 +147,10 @@ func (c *Case) Onces(requests []*Request) []*Exchange {
 	wait.Wait()
 	return out
 }
+
+// mostUnheard is how many requests one after the other may stay without an
+// answer before the rest is not made.
+const mostUnheard = 3
 
 // onceBudget bounds the time for requests that are made one after the other.
 const onceBudget = 10 * time.Second

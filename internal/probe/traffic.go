@@ -37,6 +37,19 @@ type Traffic struct {
 	known map[string]any // what rules found out together, by name
 }
 
+// uncalled reports whether tools were called and no call was answered.
+func (t *Traffic) uncalled() bool {
+	return Known(t, "uncalled", func() bool {
+		var c callings
+		for _, x := range t.Exchanges {
+			if x.Method == spec.MethodToolsCall && (x.Response != nil || x.Silent()) {
+				c.take(x)
+			}
+		}
+		return c.none()
+	})
+}
+
 // Stray is a frame without an exchange.
 type Stray struct {
 	Conn  int
