@@ -79,6 +79,7 @@ var uncatalogued = map[string]string{
 	"base.answers":         "a premise of all others, not a sentence of the specification",
 	"base.stays-up":        "a premise of all others, not a sentence of the specification",
 	"stdio.processes-left": "a server that is ended must be gone as a whole, which no sentence says",
+	"tools.call-answered":  "how long a tool may take no sentence says; that none ever answers is no feature",
 	"stdio.long-line":      "the specification sets no bound on a line, and no sentence says so",
 }
 
