@@ -143,27 +143,17 @@ func witnessChanges(c *probe.Case) *witness {
 	return w
 }
 
-// look reads the lists and the resources that are watched.
+// look reads the lists and the resources that are watched, each twice: a list
+// that is another every time has no changes to tell of.
 func (w *witness) look(c *probe.Case, into map[string][]string, turn int, name string) {
 	for _, list := range lists(c) {
-		into[list.Method] = []string{}
-		for r := c.Request(list.Method, ""); r != nil; {
-			x := c.Send(marked(r, name))
-			r = nil
-			if !x.Complete() {
-				delete(into, list.Method)
-				break
-			}
-			w.pages[list.Method] = append(w.pages[list.Method], x)
-			member, _ := listMember(list.Method)
-			for _, e := range probe.Elements(x.Member(member)) {
-				into[list.Method] = append(into[list.Method], canonicalText(e))
-			}
-			if next, more := nextCursor(x); more && len(w.pages[list.Method]) < 2*manyPages {
-				r = c.Request(list.Method, "").Param(spec.FieldCursor, string(jsonx.Quote(next)))
-			}
+		first, ok := w.list(c, list.Method, name)
+		if !ok {
+			continue
 		}
-		slices.Sort(into[list.Method])
+		if second, ok := w.list(c, list.Method, name); ok && slices.Equal(first, second) {
+			into[list.Method] = first
+		}
 	}
 	for i, uri := range w.uris {
 		if turn == 0 {
@@ -173,6 +163,30 @@ func (w *witness) look(c *probe.Case, into map[string][]string, turn int, name s
 			w.reads[i][turn] = append(w.reads[i][turn], c.Send(marked(c.Probe().ReadRequest(uri), name)))
 		}
 	}
+}
+
+// list reads all pages of a list. It is not ok where a page is refused, or
+// there is no end of them.
+func (w *witness) list(c *probe.Case, method, name string) (items []string, ok bool) {
+	member, _ := listMember(method)
+	r := c.Request(method, "")
+	for range manyPages {
+		x := c.Send(marked(r, name))
+		if !x.Complete() {
+			return nil, false
+		}
+		w.pages[method] = append(w.pages[method], x)
+		for _, e := range probe.Elements(x.Member(member)) {
+			items = append(items, canonicalText(e))
+		}
+		next, more := nextCursor(x)
+		if !more {
+			slices.Sort(items)
+			return items, true
+		}
+		r = c.Request(method, "").Param(spec.FieldCursor, string(jsonx.Quote(next)))
+	}
+	return nil, false
 }
 
 // call calls the tools that may be called, but for those that take long: one

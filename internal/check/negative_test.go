@@ -78,7 +78,9 @@ func badServers() []bad {
 		{name: "500 to everything", target: refusing(500, "oops"), want: probe.RuleAnswers},
 		{name: "200 with an error to everything", target: refusing(200, noID), want: probe.RuleAnswers},
 		{name: "silent listener", target: silentListener, want: probe.RuleAnswers, within: 20 * time.Second},
-		{name: "unstable lists", target: unstable, want: "tools.list-not-side-effect", most: 1},
+		{name: "unstable lists", target: unstable(), want: "tools.list-not-side-effect", most: 1},
+		{name: "unstable lists, and no word of any change", target: unstable(mock.OnNotification(spec.NotificationToolsListChanged).Drop()),
+			want: "tools.list-not-side-effect", most: 1},
 		{name: "endless cursors", target: scripted(http, mock.On(spec.MethodToolsList).EndlessCursors())},
 		{name: "endless cursors over stdio", target: scripted(stdio, mock.On(spec.MethodToolsList).EndlessCursors())},
 		{name: "the same cursor for ever", target: scripted(http, mock.On(spec.MethodPromptsList).RepeatCursor())},
@@ -117,27 +119,31 @@ func silentListener(t *testing.T) transport.Target {
 }
 
 // unstable gives another list at every call.
-func unstable(t *testing.T) transport.Target {
-	inner := mock.New(specimen())
-	var n atomic.Int64
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get(spec.HeaderMethod) != spec.MethodToolsList {
-			inner.ServeHTTP(w, r)
-			return
-		}
-		rec := httptest.NewRecorder()
-		inner.ServeHTTP(rec, r)
-		body := strings.Replace(rec.Body.String(), `"description":"`, fmt.Sprintf(`"description":"%d `, n.Add(1)), 1)
-		for k, v := range rec.Header() {
-			if k != "Content-Length" {
-				w.Header()[k] = v
+func unstable(faults ...mock.Fault) func(*testing.T) transport.Target {
+	return func(t *testing.T) transport.Target {
+		script := specimen()
+		script.Faults = faults
+		inner := mock.New(script)
+		var n atomic.Int64
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get(spec.HeaderMethod) != spec.MethodToolsList {
+				inner.ServeHTTP(w, r)
+				return
 			}
-		}
-		w.WriteHeader(rec.Code)
-		_, _ = io.WriteString(w, body)
-	}))
-	t.Cleanup(s.Close)
-	return &transport.HTTP{URL: s.URL}
+			rec := httptest.NewRecorder()
+			inner.ServeHTTP(rec, r)
+			body := strings.Replace(rec.Body.String(), `"description":"`, fmt.Sprintf(`"description":"%d `, n.Add(1)), 1)
+			for k, v := range rec.Header() {
+				if k != "Content-Length" {
+					w.Header()[k] = v
+				}
+			}
+			w.WriteHeader(rec.Code)
+			_, _ = io.WriteString(w, body)
+		}))
+		t.Cleanup(s.Close)
+		return &transport.HTTP{URL: s.URL}
+	}
 }
 
 // No server that is broken as a whole is green, costs more than its budget, or
