@@ -9,15 +9,22 @@ import (
 )
 
 // atOnce is how many runs are judged side by side where nobody says otherwise:
-// they wait more than they compute.
-const atOnce = "10"
+// they wait more than they compute, but for the race detector.
+const (
+	atOnce      = "10"
+	atOnceShort = "4"
+)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	set := false
 	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "test.parallel" })
 	if !set {
-		_ = flag.Set("test.parallel", atOnce) // an unknown flag would leave the default
+		n := atOnce
+		if testing.Short() {
+			n = atOnceShort
+		}
+		_ = flag.Set("test.parallel", n) // an unknown flag would leave the default
 	}
 	os.Exit(m.Run())
 }
