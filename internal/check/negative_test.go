@@ -158,6 +158,9 @@ func TestNegativeCorpus(t *testing.T) {
 			if b.most == 0 {
 				b.most = 3
 			}
+			if testing.Short() {
+				b.within *= 2 // the race detector takes its time
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), b.within)
 			defer cancel()
 			var o check.Options
