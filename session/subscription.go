@@ -67,7 +67,12 @@ func (s *Session) Subscribe(ctx context.Context, filter json.RawMessage) (*Subsc
 	case <-u.acked:
 		return u, nil
 	case <-c.done:
-		return nil, u.refused()
+		select {
+		case <-u.acked: // it came before the end, and both are there now
+			return u, nil
+		default:
+			return nil, u.refused()
+		}
 	case <-sendCtx.Done():
 	}
 	err = ctx.Err()
