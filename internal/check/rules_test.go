@@ -234,7 +234,7 @@ func blamed(o check.Outcome) bool {
 const mostConsequences = 5
 
 // sampled is how many rules there are to one whose faults are tried in short runs.
-const sampled = 12
+const sampled = 24
 
 // Each fault is found by its rule, and by no other but those it names.
 func TestFaults(t *testing.T) {
