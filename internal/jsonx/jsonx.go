@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -125,9 +126,23 @@ func (m Mode) options() []jsontext.Options {
 	return nil
 }
 
+// decoders keeps decoders: most texts are shorter than what one needs to begin.
+var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
+// decoder reads raw, until it is put back.
+func decoder(raw []byte, m Mode) *jsontext.Decoder {
+	dec := decoders.Get().(*jsontext.Decoder)
+	dec.Reset(bytes.NewBuffer(raw), m.options()...)
+	return dec
+}
+
+// fewMembers is how many members most objects have at most.
+const fewMembers = 6
+
 // Check reads the whole text and returns the first fault as a *SyntaxError.
 func Check(raw []byte, mode Mode) error {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), mode.options()...)
+	dec := decoder(raw, mode)
+	defer decoders.Put(dec)
 	if err := dec.SkipValue(); err != nil {
 		return syntaxError(err)
 	}
@@ -152,7 +167,8 @@ type Member struct {
 
 // Members returns the members of the object in raw, in order.
 func Members(raw []byte, mode Mode) ([]Member, error) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), mode.options()...)
+	dec := decoder(raw, mode)
+	defer decoders.Put(dec)
 	tok, err := dec.ReadToken()
 	if err != nil {
 		return nil, syntaxError(err)
@@ -160,7 +176,7 @@ func Members(raw []byte, mode Mode) ([]Member, error) {
 	if tok.Kind() != '{' {
 		return nil, &SyntaxError{Err: fmt.Errorf("expected an object, found %s", KindOf(raw).Name())}
 	}
-	var ms []Member
+	ms := make([]Member, 0, fewMembers)
 	for dec.PeekKind() != '}' {
 		name, err := dec.ReadToken()
 		if err != nil {
@@ -189,7 +205,8 @@ func Elements(raw []byte, mode Mode) ([]Raw, error) {
 
 // ElementsAt is Elements that also returns the byte offset of each element.
 func ElementsAt(raw []byte, mode Mode) ([]Raw, []int64, error) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), mode.options()...)
+	dec := decoder(raw, mode)
+	defer decoders.Put(dec)
 	tok, err := dec.ReadToken()
 	if err != nil {
 		return nil, nil, syntaxError(err)
