@@ -11,10 +11,14 @@ import (
 )
 
 // adapted turns content blocks of a tool's result into text where an older
-// revision does not know their type.
+// revision does not know their type, and leaves out structured content where it
+// has none.
 func adapted(result json.RawMessage, r spec.Revision) json.RawMessage {
 	if r >= spec.Rev20250618 {
 		return result
+	}
+	if get(result, "structuredContent") != nil {
+		result = remove(result, "/structuredContent")
 	}
 	es, err := jsonx.Elements(get(result, "content"), jsonx.Lenient)
 	if err != nil {

@@ -60,6 +60,8 @@ func (f *Fault) apply(s *Server, q *request, r *reply) {
 		r.text, r.status = e.text(q.ID), e.httpStatus(q.revision)
 	case OpDrop:
 		r.drop = true
+	case OpCross:
+		s.cross(f, q, r)
 	case OpDelay:
 		r.delay += f.Delay
 	case OpRepeat:

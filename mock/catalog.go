@@ -34,14 +34,17 @@ type catalog struct {
 type list struct {
 	key   string // member of the result
 	items []json.RawMessage
-	// tasked are the items as 2025-11-25 lists them, nil when it makes no
-	// difference.
-	tasked []json.RawMessage
+	// tasked are the items as 2025-11-25 lists them, and plain as revisions
+	// before 2025-06-18 do; nil when it makes no difference.
+	tasked, plain []json.RawMessage
 }
 
 func (l *list) at(r spec.Revision) []json.RawMessage {
-	if r == spec.Rev20251125 && l.tasked != nil {
+	switch {
+	case r == spec.Rev20251125 && l.tasked != nil:
 		return l.tasked
+	case r < spec.Rev20250618 && l.plain != nil:
+		return l.plain
 	}
 	return l.items
 }
@@ -100,7 +103,7 @@ func (s *Server) compile(tools []Tool, resources []Resource, templates []Templat
 		c.tools[i] = s.tool(t)
 		c.toolAt[c.tools[i].name] = &c.tools[i]
 	}
-	lists[0].tasked = tasked(c.tools)
+	lists[0].tasked, lists[0].plain = tasked(c.tools), unstructured(c.tools)
 	for _, r := range resources {
 		uri := word(add(1, r.Definition), "uri")
 		contents := line(r.Contents)
@@ -159,6 +162,21 @@ func tasked(tools []tool) []json.RawMessage {
 		out[i] = tools[i].Definition
 		if use := tools[i].Task; use != "" {
 			out[i], any = with(out[i], member{"execution", object(member{"taskSupport", quote(string(use))})}), true
+		}
+	}
+	if !any {
+		return nil
+	}
+	return out
+}
+
+// unstructured leaves out of the definitions what came with structured content.
+func unstructured(tools []tool) []json.RawMessage {
+	out, any := make([]json.RawMessage, len(tools)), false
+	for i := range tools {
+		out[i] = tools[i].Definition
+		if get(out[i], "outputSchema") != nil {
+			out[i], any = remove(out[i], "/outputSchema"), true
 		}
 	}
 	if !any {

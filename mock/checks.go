@@ -40,6 +40,9 @@ const (
 	CheckOriginNull   = "origin.null"
 	CheckOriginPrefix = "origin.prefix"
 	CheckOriginHTTPS  = "origin.https"
+	CheckOriginHost   = "origin.host"
+	CheckHost         = "host"
+	CheckPreflight    = "preflight"
 
 	CheckHTTPMethod = "http.method"
 	CheckHTTPGet    = "http.get"
@@ -51,6 +54,9 @@ const (
 	CheckBatch          = "batch"
 	CheckResponsePosted = "response.posted"
 	CheckUTF8           = "json.utf8"
+	CheckKeyFold        = "key.fold"
+	CheckKeyNUL         = "key.nul"
+	CheckKeyDuplicate   = "key.duplicate"
 
 	CheckMethodUnknown        = "method.unknown"
 	CheckMethodRemoved        = "method.removed"
@@ -99,11 +105,17 @@ const (
 
 	CheckTaskUndeclared = "task.undeclared"
 	CheckTaskUnknown    = "task.unknown"
+	CheckTaskOwner      = "task.owner"
 
-	CheckSessionMissing = "session.missing"
-	CheckSessionUnknown = "session.unknown"
-	CheckSessionVersion = "session.version-header"
-	CheckHandshake      = "session.handshake"
+	CheckSessionMissing  = "session.missing"
+	CheckSessionUnknown  = "session.unknown"
+	CheckSessionFallback = "session.fallback"
+	CheckSessionVersion  = "session.version-header"
+	CheckHandshake       = "session.handshake"
+
+	CheckStreamSecond  = "stream.second"
+	CheckStreamPriming = "stream.priming"
+	CheckStreamReplay  = "stream.replay"
 )
 
 // checks says what each name stands for.
@@ -135,6 +147,9 @@ var checks = []Check{
 	{CheckOriginNull, "Origin null is refused"},
 	{CheckOriginPrefix, "an Origin that only looks like an allowed one is refused"},
 	{CheckOriginHTTPS, "a foreign Origin of scheme https is refused"},
+	{CheckOriginHost, "a foreign Origin that is the request's own Host is refused"},
+	{CheckHost, "a request for a host that is not this machine is refused"},
+	{CheckPreflight, "a preflight of a foreign Origin is allowed nothing"},
 	{CheckHTTPMethod, "an HTTP method that is none of the protocol's is refused"},
 	{CheckHTTPGet, "GET is refused in the modern era"},
 	{CheckHTTPDelete, "DELETE is refused in the modern era"},
@@ -144,6 +159,9 @@ var checks = []Check{
 	{CheckBatch, "a batch is refused where the revision has none"},
 	{CheckResponsePosted, "a response posted in the modern era is refused"},
 	{CheckUTF8, "a text that is not UTF-8 is refused"},
+	{CheckKeyFold, "a member whose name is spelled in other letters is another member"},
+	{CheckKeyNUL, "a member whose name goes on behind U+0000 is another member"},
+	{CheckKeyDuplicate, "a message with a member twice is refused"},
 	{CheckMethodUnknown, "an unknown method is refused"},
 	{CheckMethodRemoved, "a method of another era is refused"},
 	{CheckCapabilityUndeclared, "a method of a capability that is not declared is refused"},
@@ -185,10 +203,15 @@ var checks = []Check{
 	{CheckCancelDisconnect, "a modern request whose stream is closed by the client stops"},
 	{CheckTaskUndeclared, "a task is given only to a client that declared tasks"},
 	{CheckTaskUnknown, "an unknown task is refused"},
+	{CheckTaskOwner, "a task of a legacy session is shown in it alone"},
 	{CheckSessionMissing, "a legacy HTTP request without its session is refused"},
+	{CheckSessionFallback, "a legacy HTTP request without its session is not taken for one of another session"},
 	{CheckSessionUnknown, "a session that is not known is refused"},
 	{CheckSessionVersion, "a legacy request with a bad version header is refused"},
 	{CheckHandshake, "a legacy request before initialize is refused"},
+	{CheckStreamSecond, "a second standing stream of a legacy session is refused"},
+	{CheckStreamPriming, "a resumable stream begins with an event of an id alone"},
+	{CheckStreamReplay, "only the stream of the last event is replayed"},
 }
 
 // Checks returns every check of the server, in the order of the table.

@@ -180,6 +180,9 @@ func (c *Condition) holdsOf(answer []byte) bool {
 		return true
 	}
 	v, _ := jsonx.Lookup(answer, c.Name)
+	if v == nil && c.Name == resultTypeAt && get(answer, "result") != nil {
+		v = quote(spec.ResultComplete)
+	}
 	return c.json(v)
 }
 

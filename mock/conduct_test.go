@@ -207,6 +207,15 @@ func TestLenienciesOfTheRest(t *testing.T) {
 			s := mock.New(mock.Script{Tools: []mock.Tool{{Definition: raw(`{"name":"j","inputSchema":{"type":"object"}}`), Task: mock.TaskOptional}}, Faults: fs})
 			return code(t, post(s, tasked(spec.MethodTasksCancel, `"taskId":"none"`), header(spec.HeaderName, "none")).Body.Bytes())
 		}, spec.CodeInvalidParams, 0},
+		{mock.CheckTaskOwner, func(fs ...mock.Fault) int {
+			s := mock.New(mock.Script{Tools: []mock.Tool{{Definition: raw(`{"name":"j","inputSchema":{"type":"object"}}`), Task: mock.TaskOptional}}, Faults: fs})
+			begin := func() func(http.Header) {
+				return header(spec.HeaderSessionID, post(s, initialize("2025-11-25"), nil).Header().Get(spec.HeaderSessionID))
+			}
+			own, other := begin(), begin()
+			post(s, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"j","task":{}}}`, own)
+			return strings.Count(post(s, `{"jsonrpc":"2.0","id":3,"method":"tasks/list"}`, other).Body.String(), `"taskId"`)
+		}, 0, 1},
 		{mock.CheckHTTPGet, func(fs ...mock.Fault) int {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()

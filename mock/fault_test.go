@@ -279,3 +279,15 @@ func TestSetKeepsResultsAndErrorsApart(t *testing.T) {
 		}
 	}
 }
+
+// Results of the handshake era have no type, and are complete.
+func TestOfTypeBeforeThereWereTypes(t *testing.T) {
+	for resultType, want := range map[string]bool{spec.ResultComplete: true, spec.ResultTask: false} {
+		s := mock.New(mock.Script{Tools: mock.Library().Tools, Faults: []mock.Fault{mock.On(spec.MethodToolsList).OfType(resultType).Remove("/result/tools")}})
+		id := post(s, initialize("2025-06-18"), nil).Header().Get(spec.HeaderSessionID)
+		got := post(s, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, header(spec.HeaderSessionID, id)).Body.Bytes()
+		if removed := !contains(got, `"tools"`); removed != want {
+			t.Errorf("of type %s: %s", resultType, got)
+		}
+	}
+}

@@ -32,6 +32,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	q := h.request(&wire.Message{Method: r.Method})
 	switch {
+	case r.Method == http.MethodOptions && q.lenient(CheckPreflight):
+		h.allowAnybody(q)
 	case !h.fromHere(q):
 	case r.Method == http.MethodGet:
 		h.get(q)
@@ -60,6 +62,11 @@ type httpCall struct {
 
 // request reads what an HTTP request is about, and finds its faults.
 func (h *httpCall) request(m *wire.Message) *request {
+	return h.read(m, h.server.reached)
+}
+
+// read is request where something else finds the faults.
+func (h *httpCall) read(m *wire.Message, reached func(*request) []*Fault) *request {
 	s := h.server
 	q := newRequest(m)
 	q.header = h.r.Header
@@ -74,7 +81,7 @@ func (h *httpCall) request(m *wire.Message) *request {
 	q.connection = s.connectionOf(h.r)
 	q.peer, _ = h.session(q)
 	s.setPage(q)
-	q.faults = s.reached(q)
+	q.faults = reached(q)
 	h.q = q
 	return q
 }
@@ -84,13 +91,9 @@ const maxBody = 64 << 20
 
 func (h *httpCall) post() {
 	body, err := io.ReadAll(http.MaxBytesReader(h.w, h.r.Body, maxBody))
-	q := h.request(wire.Read(body))
-	media, _, _ := strings.Cut(h.r.Header.Get(spec.HeaderContentType), ";")
+	q := h.request(h.server.read(body))
 	switch {
-	case !h.fromHere(q):
-		return
-	case !strings.EqualFold(strings.TrimSpace(media), spec.MediaJSON) && !q.lenient(CheckMediaType):
-		h.refuse(q, http.StatusUnsupportedMediaType, "Content-Type must be application/json")
+	case !h.fromHere(q), !h.isJSON(q):
 		return
 	case err != nil:
 		status := http.StatusBadRequest
@@ -105,6 +108,17 @@ func (h *httpCall) post() {
 	} else {
 		h.postLegacy(q)
 	}
+}
+
+// isJSON reports whether a POST is of the media type of JSON; it has answered
+// when not.
+func (h *httpCall) isJSON(q *request) bool {
+	media, _, _ := strings.Cut(h.r.Header.Get(spec.HeaderContentType), ";")
+	if strings.EqualFold(strings.TrimSpace(media), spec.MediaJSON) || q.lenient(CheckMediaType) {
+		return true
+	}
+	h.refuse(q, http.StatusUnsupportedMediaType, "Content-Type must be application/json")
+	return false
 }
 
 // isModern tells the eras apart: a request with the modern _meta is stateless,
@@ -204,6 +218,9 @@ func (h *httpCall) postLegacy(q *request) {
 		return
 	}
 	p, bad := h.session(q)
+	if bad == spec.StatusMissingSession && q.lenient(CheckSessionFallback) && q.Kind == wire.Request && h.fallBack(q) {
+		return
+	}
 	if bad != 0 {
 		h.answerBad(q, bad, "no session; send initialize first, and its "+spec.HeaderSessionID+" with every request")
 		return
@@ -211,13 +228,16 @@ func (h *httpCall) postLegacy(q *request) {
 	q.peer, q.revision = p, p.agreed()
 	switch q.Kind {
 	case wire.Batch:
-		if n := len(q.Batch()); (spec.BatchAllowed(q.revision) || q.lenient(CheckBatch)) && n > 0 && n <= maxBatch {
+		if n := len(q.Batch()); (spec.BatchAllowed(q.revision) || q.lenient(CheckBatch)) && n > 0 && n <= maxBatch && q.find(OpError) == nil {
 			h.batch(q)
 			return
 		}
 	case wire.Notification:
-		if q.Method == spec.NotificationCancelled {
+		switch q.Method {
+		case spec.NotificationCancelled:
 			q.peer.cancel(q)
+		case spec.NotificationInitialized:
+			q.peer.initialized()
 		}
 		h.write(h.r.Context(), q, s.accepted(q, spec.StatusNotificationAccepted))
 		return
@@ -245,12 +265,16 @@ func (h *httpCall) answerBad(q *request, status int, why string) {
 }
 
 // batch answers an array of messages by an array of answers
-// (2025-03-26/basic/transports#sending-messages-to-the-server). Of faults only
-// those of the message show in it.
+// (2025-03-26/basic/transports#sending-messages-to-the-server), or by a stream of
+// them where a fault says so. Of faults in a message only those that change its
+// answer show in it.
 func (h *httpCall) batch(q *request) {
 	ctx := h.r.Context()
 	var answers []json.RawMessage
 	for _, m := range q.Batch() {
+		if m.Kind == wire.Notification && m.Method == spec.NotificationInitialized && q.peer != nil {
+			q.peer.initialized()
+		}
 		if m.Kind == wire.Notification || m.IsResponse() {
 			continue
 		}
@@ -271,11 +295,16 @@ func (h *httpCall) batch(q *request) {
 			answers = append(answers, r.text)
 		}
 	}
-	if answers == nil {
-		h.write(ctx, q, &reply{status: spec.StatusNotificationAccepted})
-		return
+	switch {
+	case answers == nil:
+		h.write(ctx, q, h.server.accepted(q, spec.StatusNotificationAccepted))
+	case q.find(OpSSE) != nil:
+		for _, a := range answers {
+			h.event(a)
+		}
+	default:
+		h.write(ctx, q, &reply{status: http.StatusOK, text: array(answers)})
 	}
-	h.write(ctx, q, &reply{status: http.StatusOK, text: array(answers)})
 }
 
 func (h *httpCall) notAllowed(q *request) {

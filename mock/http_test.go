@@ -200,6 +200,28 @@ func TestLegacyHTTPSession(t *testing.T) {
 	}
 }
 
+func TestSessionThatBeginsOnAStream(t *testing.T) {
+	script := mock.Library()
+	script.Faults = []mock.Fault{mock.On(spec.MethodInitialize).Notify(spec.NotificationMessage, `{"level":"info","data":"hm"}`)}
+	w := post(mock.New(script), initialize("2025-06-18"), nil)
+	if w.Header().Get(spec.HeaderSessionID) == "" || w.Header().Get(spec.HeaderContentType) != spec.MediaEventStream {
+		t.Errorf("%v", w.Header())
+	}
+}
+
+func TestStructuredContentWhereTheRevisionHasIt(t *testing.T) {
+	for r, want := range map[string]bool{"2025-03-26": false, "2025-06-18": true} {
+		s := mock.New(mock.Specimen())
+		id := post(s, initialize(r), nil).Header().Get(spec.HeaderSessionID)
+		session := func(h http.Header) { h.Set(spec.HeaderSessionID, id) }
+		list := post(s, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, session).Body.String()
+		call := post(s, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"read_tide","arguments":{"station":"east"}}}`, session).Body.String()
+		if strings.Contains(list, "outputSchema") != want || strings.Contains(call, "structuredContent") != want {
+			t.Errorf("%s: %s\n%s", r, list, call)
+		}
+	}
+}
+
 func TestVersionThatIsNotServedIsAnsweredByTheNewest(t *testing.T) {
 	s := mock.New(mock.Script{Revisions: []spec.Revision{spec.Rev20250326, spec.Rev20250618, spec.Rev20241105}})
 	for asked, want := range map[string]string{"2024-11-05": "2024-11-05", "2025-11-25": "2025-06-18", "2026-07-28": "2025-06-18", "x": "2025-06-18"} {
@@ -232,11 +254,20 @@ func TestBatchWhereTheRevisionHasThem(t *testing.T) {
 	}
 }
 
+// initialized ends the handshake of a session.
+func initialized(s *mock.Server, id string) {
+	post(s, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, func(h http.Header) { h.Set(spec.HeaderSessionID, id) })
+}
+
 func TestStandingStreamOverSockets(t *testing.T) {
 	s := mock.New(everything())
 	srv := httptest.NewServer(s)
 	defer srv.Close()
 	id := post(s, initialize("2025-11-25"), nil).Header().Get(spec.HeaderSessionID)
+	if n := s.Notify(spec.NotificationToolsListChanged, nil); n != 0 {
+		t.Errorf("%d took a notification before they were initialized", n)
+	}
+	initialized(s, id)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	get := func() *http.Response {

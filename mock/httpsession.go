@@ -3,7 +3,6 @@
 package mock
 
 import (
-	"crypto/rand"
 	"net/http"
 	"slices"
 
@@ -16,10 +15,7 @@ func (h *httpCall) begin(q *request) {
 	q.peer = newPeer()
 	r := h.server.reply(h.r.Context(), q, nil)
 	if q.peer.agreed() != 0 {
-		id := rand.Text()
-		h.server.mu.Lock()
-		h.server.sessions[id] = q.peer
-		h.server.mu.Unlock()
+		id := h.server.enter(q)
 		r.header = append([]wire.HeaderField{{Name: spec.HeaderSessionID, Value: id}}, r.header...)
 	}
 	h.write(h.r.Context(), q, r)
@@ -38,6 +34,7 @@ func (h *httpCall) session(q *request) (*peer, int) {
 	case id == "" && q.lenient(CheckSessionMissing), id != "" && q.lenient(CheckSessionUnknown):
 		p = newPeer()
 		p.begin(h.server.newestLegacy, []byte("{}"))
+		p.initialized()
 		return p, 0
 	case id == "":
 		return nil, spec.StatusMissingSession
@@ -54,7 +51,7 @@ func (h *httpCall) get(q *request) {
 		h.standResumably(q)
 		return
 	}
-	if !q.peer.startStream() {
+	if !q.peer.startStream() && !q.lenient(CheckStreamSecond) {
 		h.refuse(q, http.StatusConflict, "the session has a standing stream already")
 		return
 	}

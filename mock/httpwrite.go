@@ -101,6 +101,9 @@ func (h *httpCall) write(ctx context.Context, q *request, r *reply) {
 	asked := q.Kind == wire.Request
 	if r.body == nil && (q.find(OpJSON) == nil && (r.more > 0 || len(r.notes)+len(r.later) > 0) ||
 		asked && r.text == nil && len(r.before)+len(r.after) == 0) {
+		if !h.streaming {
+			h.setHeader(r.header) // that of a session that begins here, too
+		}
 		h.startStream() // one JSON body cannot hold two messages, nor none
 	}
 	if h.streaming {

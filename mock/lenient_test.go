@@ -309,8 +309,10 @@ func TestEveryCheckIsTried(t *testing.T) {
 		mock.CheckHTTPGet, mock.CheckCapabilityUndeclared, mock.CheckParamsMissing,
 		mock.CheckStateRequestBound, mock.CheckStateExpiry, mock.CheckStateSingleUse, mock.CheckStatePrincipal,
 		mock.CheckListenFilter, mock.CheckListenURIs, mock.CheckListenCapability, mock.CheckListenCancel,
-		mock.CheckCancel, mock.CheckCancelAnswer, mock.CheckCancelDisconnect, mock.CheckTaskUnknown,
-		mock.CheckSessionVersion, mock.CheckHandshake,
+		mock.CheckCancel, mock.CheckCancelAnswer, mock.CheckCancelDisconnect, mock.CheckTaskUnknown, mock.CheckTaskOwner,
+		mock.CheckSessionVersion, mock.CheckHandshake, mock.CheckHost, mock.CheckOriginHost, mock.CheckPreflight,
+		mock.CheckSessionFallback, mock.CheckKeyFold, mock.CheckKeyNUL, mock.CheckKeyDuplicate,
+		mock.CheckStreamSecond, mock.CheckStreamPriming, mock.CheckStreamReplay,
 	}
 	tried := map[string]bool{}
 	for _, x := range refusals() {

@@ -43,10 +43,10 @@ func (c *lineConn) line(ctx context.Context, text []byte) {
 	if len(text) == 0 {
 		return
 	}
-	m := wire.Read(text)
+	m := c.server.read(text)
 	if batch := m.Batch(); len(batch) > 0 && len(batch) <= maxBatch {
 		q := c.request(m)
-		if spec.BatchAllowed(c.peer.agreed()) || q.lenient(CheckBatch) {
+		if (spec.BatchAllowed(c.peer.agreed()) || q.lenient(CheckBatch)) && q.find(OpError) == nil {
 			for _, one := range batch {
 				c.message(ctx, c.request(one))
 			}
@@ -140,6 +140,7 @@ func readable(q *request) *Error {
 		m.ID = nil
 		return invalidRequest("the id must be a string or an integer")
 	case m.Has(wire.FaultVersion) && !q.lenient(CheckJSONRPCVersion),
+		m.Has(wire.FaultDuplicateKey) && !q.lenient(CheckKeyDuplicate),
 		m.Has(wire.FaultMethodType), m.Has(wire.FaultMixed), m.Has(wire.FaultParamsType):
 		return invalidRequest("%s", m.Faults[0])
 	}
@@ -152,6 +153,7 @@ func (c *lineConn) notified(ctx context.Context, q *request) {
 		c.peer.cancel(q)
 	case spec.NotificationInitialized:
 		if c.peer.agreed() != 0 {
+			c.peer.initialized()
 			c.relay(ctx, q)
 		}
 	}

@@ -20,6 +20,7 @@ type peer struct {
 	mu           sync.Mutex
 	revision     spec.Revision   // agreed in the handshake, zero before
 	capabilities json.RawMessage // that the client declared in it
+	ready        bool            // it has said that it is initialized
 	level        string          // of log messages
 	running      map[wire.IDKey]running
 	subscribed   map[string]bool // URIs
@@ -47,6 +48,19 @@ func (p *peer) begin(r spec.Revision, capabilities []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.revision, p.capabilities = r, capabilities
+}
+
+// initialized notes that the client is ready to hear what it did not ask for.
+func (p *peer) initialized() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ready = true
+}
+
+func (p *peer) isReady() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ready
 }
 
 func (p *peer) agreed() spec.Revision {

@@ -118,16 +118,26 @@ func (p Place) OfError() Place { return p.When(AnswerHas("/error")) }
 //go:noinline
 func (p Place) OfCode(code int) Place { return p.When(AnswerIs("/error/code", strconv.Itoa(code))) }
 
-// OfType is the place narrowed to results of one resultType.
+// OfType is the place narrowed to results of one resultType. Those of the
+// handshake era, which have none, are complete.
 //
 //go:noinline
 func (p Place) OfType(resultType string) Place {
-	return p.When(AnswerIs("/result/"+spec.FieldResultType, string(quote(resultType))))
+	return p.When(AnswerIs(resultTypeAt, string(quote(resultType))))
 }
+
+const resultTypeAt = "/result/" + spec.FieldResultType
 
 // reached returns the faults that may apply to a request, and counts its turn.
 func (s *Server) reached(q *request) []*Fault {
 	return s.at(q, placeName(q.Message), false)
+}
+
+// peeked is reached for a request whose turn is counted later.
+func (s *Server) peeked(q *request) []*Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.standing(q, placeName(q.Message), false, func(i int) int { return s.turns[i] + 1 })
 }
 
 // at returns the faults whose place is a method, received or sent.
@@ -137,19 +147,24 @@ func (s *Server) at(q *request, method string, sent bool) []*Fault {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	fs := s.standing(q, method, sent, func(i int) int { s.turns[i]++; return s.turns[i] })
+	if !sent {
+		s.remember(q)
+	}
+	return fs
+}
+
+// standing are the faults at a method whose turn it is. The lock is held.
+func (s *Server) standing(q *request, method string, sent bool, turn func(fault int) int) []*Fault {
 	var fs []*Fault
 	for i := range s.script.Faults {
 		f := &s.script.Faults[i]
 		if f.Sent != sent || f.Method != "" && f.Method != method || f.Page != 0 && f.Page != q.page || !f.meets(s, q) {
 			continue
 		}
-		s.turns[i]++
-		if f.turn(s.turns[i]) {
+		if f.turn(turn(i)) {
 			fs = append(fs, f)
 		}
-	}
-	if !sent {
-		s.remember(q)
 	}
 	return fs
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -43,7 +44,7 @@ const standing = "0"
 
 // newReplay opens a stream of a session. It begins with an event of an id
 // alone where the revision has that.
-func (p *peer) newReplay(name string) *replay {
+func (p *peer) newReplay(q *request, name string) *replay {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if name == "" {
@@ -54,12 +55,12 @@ func (p *peer) newReplay(name string) *replay {
 		maps.DeleteFunc(p.streams, func(_ string, old *replay) bool {
 			old.mu.Lock()
 			defer old.mu.Unlock()
-			return old.done
+			return old.done && old.carrier > old.hidden // nobody has to come back for it
 		})
 	}
 	rp := &replay{name: name, first: 1, changed: make(chan struct{})}
 	p.streams[name] = rp
-	if p.revision >= spec.Rev20251125 {
+	if p.revision >= spec.Rev20251125 && !q.lenient(CheckStreamPriming) {
 		rp.append(func(id string) []byte { return []byte("id: " + id + "\ndata: \n\n") })
 	}
 	return rp
@@ -108,9 +109,9 @@ func (rp *replay) hide() {
 	rp.wake()
 }
 
-// next returns the events from a number on, and what to wait for when there are
-// none. Those behind a closing of the carrier are held back.
-func (rp *replay) next(from, hidden int) (events [][]byte, done, closed bool, changed <-chan struct{}) {
+// next returns the events from a number on with the number behind them, and what
+// to wait for when there are none. Those behind a closing of the carrier are held back.
+func (rp *replay) next(from, hidden int) (events [][]byte, after int, done, closed bool, changed <-chan struct{}) {
 	rp.mu.Lock()
 	defer rp.mu.Unlock()
 	closed = rp.hidden != hidden
@@ -118,10 +119,11 @@ func (rp *replay) next(from, hidden int) (events [][]byte, done, closed bool, ch
 	if closed {
 		end = min(end, rp.cut-rp.first)
 	}
-	if at := max(from-rp.first, 0); at < end {
+	from = max(from, rp.first) // older ones are forgotten
+	if at := from - rp.first; at < end {
 		events = rp.events[at:end:end]
 	}
-	return events, rp.done, closed, rp.changed
+	return events, from + len(events), rp.done, closed, rp.changed
 }
 
 // take makes the caller the one response that carries the stream: a client that
@@ -156,13 +158,13 @@ func (h *httpCall) carry(rp *replay, from, hidden int) {
 	me := rp.take()
 	defer rp.leave(me)
 	for {
-		events, done, closed, changed := rp.next(from, hidden)
+		events, after, done, closed, changed := rp.next(from, hidden)
 		for _, e := range events {
 			if _, err := h.w.Write(e); err != nil {
 				return
 			}
 		}
-		from += len(events)
+		from = after
 		_ = h.flush()
 		switch {
 		case closed:
@@ -190,7 +192,7 @@ func (h *httpCall) retry() {
 // answerResumably answers a request on a stream that outlives its response.
 func (h *httpCall) answerResumably(q *request) {
 	s := h.server
-	rp := q.peer.newReplay("")
+	rp := q.peer.newReplay(q, "")
 	if f := q.find(OpEvent); f != nil {
 		rp.format = f.Text
 	}
@@ -208,6 +210,9 @@ func (h *httpCall) answerResumably(q *request) {
 		}
 		if !r.wait(ctx) || q.over() {
 			return
+		}
+		if q.find(OpPoll) != nil {
+			rp.hide()
 		}
 		if r.ending != goOn || r.half {
 			rp.ending = max(r.ending, hangUp)
@@ -272,13 +277,39 @@ func (h *httpCall) standResumably(q *request) {
 		h.refuse(q, http.StatusConflict, "the session has a standing stream already")
 		return
 	}
+	if q.lenient(CheckStreamReplay) {
+		h.startStream()
+		for _, other := range q.peer.others(rp) {
+			h.replayed(other)
+		}
+	}
 	h.carry(rp, from, hidden)
+}
+
+// others are the streams of a session but for one and its own, in their order.
+func (p *peer) others(than *replay) (out []*replay) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(p.streams)) {
+		if rp := p.streams[name]; rp != than && name != standing {
+			out = append(out, rp)
+		}
+	}
+	return out
+}
+
+// replayed writes what a stream has said so far.
+func (h *httpCall) replayed(rp *replay) {
+	events, _, _, _, _ := rp.next(0, 0)
+	for _, e := range events {
+		_, _ = h.w.Write(e)
+	}
 }
 
 // stand opens a session's own stream, which lasts as long as the session.
 func (h *httpCall) stand(q *request) *replay {
 	s := h.server
-	rp := q.peer.newReplay(standing)
+	rp := q.peer.newReplay(q, standing)
 	st := &stream{q: q, peer: q.peer}
 	s.open(st)
 	s.background.Go(func() {

@@ -92,6 +92,10 @@ func (q *request) emit(s *Server, method string, message []byte) {
 	if pause(s.life, delay) != nil && delay > 0 {
 		return
 	}
+	if q.find(OpAside) != nil {
+		s.aside(q, texts)
+		return
+	}
 	for _, t := range texts {
 		q.send(t)
 	}

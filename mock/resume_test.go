@@ -51,6 +51,7 @@ func TestResumableStreams(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
 	defer func() { _ = s.Shutdown(within(t)) }()
 	id := post(s, initialize("2025-11-25"), nil).Header().Get(spec.HeaderSessionID)
+	initialized(s, id)
 	do := func(ctx context.Context, method, body, last string) *http.Response {
 		r, _ := http.NewRequestWithContext(ctx, method, srv.URL, strings.NewReader(body))
 		r.Header.Set("Content-Type", spec.MediaJSON)
@@ -116,6 +117,7 @@ func TestNoPrimingEventBeforeItsRevision(t *testing.T) {
 	s := mock.New(script)
 	defer func() { _ = s.Shutdown(within(t)) }()
 	id := post(s, initialize("2025-06-18"), nil).Header().Get(spec.HeaderSessionID)
+	initialized(s, id)
 	w := post(s, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, header(spec.HeaderSessionID, id))
 	if es := events(bytes.NewReader(w.Body.Bytes()), -1); len(es) != 1 || es[0].ID == "" || !contains(es[0].Data, `"result"`) {
 		t.Errorf("%s", w.Body)
@@ -175,6 +177,23 @@ func TestHTTPSSE(t *testing.T) {
 	}
 }
 
+// A message is one turn of its place, though it is posted first and taken in then.
+func TestTurnsOverHTTPSSE(t *testing.T) {
+	script := mock.Specimen()
+	script.SSEPath = "/sse"
+	script.Faults = []mock.Fault{mock.On(spec.MethodToolsList).OnTurn(1).Error(spec.CodeInternalError, "not now")}
+	srv := mock.New(script)
+	s := open(t, (&transport.Handler{Handler: srv, URL: "http://localhost/sse"}).HTTPSSE(), session.Options{Revision: spec.Rev20241105})
+	for turn, fails := range []bool{true, false, false} {
+		if _, err := s.Call(within(t), spec.MethodToolsList, nil); (err != nil) != fails {
+			t.Errorf("turn %d: %v", turn+1, err)
+		}
+	}
+	if err := srv.Shutdown(within(t)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCarrierFaultsOfAResumableSession(t *testing.T) {
 	list := mock.On(spec.MethodToolsList)
 	for _, tc := range []struct {
@@ -192,6 +211,7 @@ func TestCarrierFaultsOfAResumableSession(t *testing.T) {
 		script.Resumable, script.Faults = true, []mock.Fault{tc.fault}
 		s := mock.New(script)
 		id := post(s, initialize("2025-11-25"), nil).Header().Get(spec.HeaderSessionID)
+		initialized(s, id)
 		ask := func() (answered, aborted, late bool) {
 			defer func() { aborted = recover() != nil }()
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

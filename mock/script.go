@@ -84,7 +84,19 @@ type State struct {
 	TTL time.Duration
 	// SingleUse takes each state once.
 	SingleUse bool
+	// Form is how the state is written, sealed where it is empty.
+	Form StateForm
 }
+
+// StateForm is a way to write a requestState.
+type StateForm string
+
+// The forms. Each is taken back only as it was given.
+const (
+	StateSealed   StateForm = "sealed"   // nobody can read or make one
+	StateSigned   StateForm = "signed"   // anybody can read it, nobody can make one
+	StateNumbered StateForm = "numbered" // a number, under which the server keeps it
+)
 
 // TaskLife says how long tasks are kept and how often to ask for them.
 type TaskLife struct {

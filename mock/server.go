@@ -50,6 +50,9 @@ type Server struct {
 	dead        bool // HTTP: a fault ended the server
 	down        bool // Shutdown has begun
 	sessions    map[string]*peer
+	kept        [][]byte // states under their numbers
+	crossing    []*held  // answers that wait for one to meet
+	entered     int      // sessions so far
 	streams     map[*stream]struct{}
 	lineConns   map[string]*lineConn // HTTP+SSE, by what their endpoint says
 }

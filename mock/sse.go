@@ -20,8 +20,10 @@ func (h *httpCall) serveSSE() bool {
 	switch {
 	case h.r.Method == http.MethodGet && h.r.Header.Get(spec.HeaderSessionID) == "":
 		q := h.request(&wire.Message{Method: h.r.Method})
-		if h.fromHere(q) {
-			h.openSSE()
+		if f := q.find(OpStatus); f != nil {
+			h.refuse(q, f.Code, "no stream here")
+		} else if h.fromHere(q) {
+			h.openSSE(q)
 		}
 		return true
 	case h.r.Method == http.MethodPost && id != "":
@@ -32,8 +34,9 @@ func (h *httpCall) serveSSE() bool {
 }
 
 // openSSE serves one connection until its client leaves. It is a connection of
-// lines but for the carrier.
-func (h *httpCall) openSSE() {
+// lines but for the carrier. Faults at GET drop its endpoint, or write bytes
+// before it and after it.
+func (h *httpCall) openSSE(q *request) {
 	s, ctx := h.server, h.r.Context()
 	id := rand.Text()
 	ended := make(chan struct{})
@@ -51,7 +54,15 @@ func (h *httpCall) openSSE() {
 	}()
 	at := url.URL{Path: h.r.URL.Path, RawQuery: url.Values{"connection": {id}}.Encode()}
 	h.startStream()
-	_, _ = h.w.Write([]byte("event: endpoint\ndata: " + at.String() + "\n\n"))
+	if f := q.find(OpBefore); f != nil {
+		_, _ = h.w.Write([]byte(f.Text))
+	}
+	if q.find(OpDrop) == nil {
+		_, _ = h.w.Write([]byte("event: endpoint\ndata: " + at.String() + "\n\n"))
+	}
+	if f := q.find(OpAfter); f != nil {
+		_, _ = h.w.Write([]byte(f.Text))
+	}
 	_ = h.flush()
 	for {
 		select {
@@ -69,7 +80,7 @@ func (h *httpCall) openSSE() {
 func (h *httpCall) postSSE(id string) {
 	s := h.server
 	body, err := io.ReadAll(http.MaxBytesReader(h.w, h.r.Body, maxBody))
-	q := h.request(wire.Read(body))
+	q := h.read(s.read(body), s.peeked) // the message counts where it is taken in
 	if !h.fromHere(q) {
 		return
 	}
@@ -79,6 +90,8 @@ func (h *httpCall) postSSE(id string) {
 	switch {
 	case c == nil:
 		h.refuse(q, http.StatusNotFound, "no such connection")
+		return
+	case !h.isJSON(q):
 		return
 	case err != nil:
 		h.refuse(q, http.StatusBadRequest, "the body cannot be read")

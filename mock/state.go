@@ -5,10 +5,13 @@ package mock
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -83,7 +86,67 @@ func (s *Server) enclose(c *Call, st state) string {
 	if err != nil {
 		return "" // inputs that are no JSON, of a lenient server
 	}
+	return s.written(plain)
+}
+
+// written is the text of a state, in the form of the script.
+func (s *Server) written(plain []byte) string {
+	switch s.script.State.Form {
+	case StateSigned:
+		return stateText.EncodeToString(plain) + "." + stateText.EncodeToString(s.signature(plain))
+	case StateNumbered:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.kept = append(s.kept, plain)
+		if len(s.kept) > maxKept {
+			s.kept[len(s.kept)-maxKept-1] = nil
+		}
+		return fmt.Sprintf("request-%05d", len(s.kept))
+	}
 	return stateText.EncodeToString(s.cipher.Seal(nil, nil, plain, nil))
+}
+
+// maxKept bounds the states that are kept under their numbers.
+const maxKept = 10_000
+
+// unwritten is what a state says, nil where nobody wrote it.
+func (s *Server) unwritten(text string) []byte {
+	switch s.script.State.Form {
+	case StateSigned:
+		body, signature, _ := strings.Cut(text, ".")
+		plain, err := stateText.DecodeString(body)
+		if err != nil || signature != stateText.EncodeToString(s.signature(plain)) {
+			return nil
+		}
+		return plain
+	case StateNumbered:
+		var n int
+		if _, err := fmt.Sscanf(text, "request-%d", &n); err != nil || text != fmt.Sprintf("request-%05d", n) {
+			return nil
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if n < 1 || n > len(s.kept) {
+			return nil
+		}
+		return s.kept[n-1]
+	}
+	sealed, err := stateText.DecodeString(text)
+	if err != nil {
+		return nil
+	}
+	plain, err := s.cipher.Open(nil, nil, sealed, nil)
+	if err != nil {
+		return nil
+	}
+	return plain
+}
+
+// signature is a keyed digest of a state.
+func (s *Server) signature(plain []byte) []byte {
+	h := hmac.New(sha256.New, append([]byte("signature of a state: "), s.script.State.Key...))
+	_, _ = h.Write(plain)
+	return h.Sum(nil)
 }
 
 // disclose reads a requestState. One answer stands for all that can be wrong
@@ -91,14 +154,8 @@ func (s *Server) enclose(c *Call, st state) string {
 func (s *Server) disclose(q *request, c *Call, text string) (state, *Error) {
 	refused := invalidParams("%s is not valid", spec.FieldRequestState)
 	var st state
-	sealed, err := stateText.DecodeString(text)
-	if err == nil {
-		var plain []byte
-		if plain, err = s.cipher.Open(nil, nil, sealed, nil); err == nil {
-			err = jsonx.Unmarshal(plain, &st)
-		}
-	}
-	if err != nil {
+	plain := s.unwritten(text)
+	if plain == nil || jsonx.Unmarshal(plain, &st) != nil {
 		if q.lenient(CheckStateIntegrity) {
 			return state{Deferred: maxDeferrals}, nil
 		}

@@ -97,7 +97,7 @@ func (s *Server) tellSome(ctx context.Context, method string, params json.RawMes
 
 func (st *stream) wants(method string, params []byte) bool {
 	if st.filter == nil {
-		return method != spec.ExtensionNotificationsTasks &&
+		return method != spec.ExtensionNotificationsTasks && st.peer.isReady() &&
 			(method != spec.NotificationResourcesUpdated || st.peer.wants(word(params, "uri")))
 	}
 	switch method {

@@ -212,7 +212,7 @@ func (s *Server) task(q *request) (*task, *Error) {
 	if k == nil && q.lenient(CheckTaskUnknown) {
 		return s.endedTask(q, id), nil
 	}
-	if k == nil || k.modern != q.modern() || !k.modern && k.owner != q.peer || s.now().After(k.created.Add(k.ttl)) {
+	if k == nil || k.modern != q.modern() || !k.modern && k.owner != q.peer && !q.lenient(CheckTaskOwner) || s.now().After(k.created.Add(k.ttl)) {
 		return nil, invalidParams("unknown task %q", clip(id))
 	}
 	return k, nil

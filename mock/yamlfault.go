@@ -74,7 +74,7 @@ var operators = map[Op][]parameter{
 	OpRequest:    {sendKey, paramsKey, {key: "id", read: func(r *reader, f *Fault) func(*yaml.Node) { return r.jsonText(&f.Pointer) }}},
 	OpUnanswered: nil, OpAtOnce: nil,
 
-	OpHalf: nil, OpHangUp: nil, OpDie: nil, OpDribble: {countKey, delayKey}, OpStray: nil,
+	OpHalf: nil, OpHangUp: nil, OpDie: nil, OpDribble: {countKey, delayKey}, OpStray: nil, OpCross: {{key: "between", read: func(r *reader, f *Fault) func(*yaml.Node) { return r.oneOf(&f.Text, crossings...) }}},
 
 	OpStatus: {codeKey}, OpHeader: {headerKey},
 	OpBody: {codeKey, textKey, {key: "header", read: headerKey.read, optional: true}},
@@ -82,6 +82,8 @@ var operators = map[Op][]parameter{
 
 	OpBanner: {textKey}, OpFarewell: {textKey}, OpChatter: {textKey, delayKey}, OpIgnoreEOF: nil, OpIgnoreTerm: nil,
 	OpLineEnd: {textKey},
+
+	OpSession: {textKey}, OpAside: nil, OpPoll: nil,
 
 	OpRepeatCursor: nil, OpEndlessCursors: nil, OpEmptyCursor: nil,
 }

@@ -75,7 +75,7 @@ func (r *reader) cache(s *Script, n *yaml.Node) {
 
 func (r *reader) state(s *State, n *yaml.Node) {
 	var key string
-	r.mapping(n, "state", keys{"key": r.text(&key), "ttl": r.duration(&s.TTL), "single-use": r.flag(&s.SingleUse)})
+	r.mapping(n, "state", keys{"key": r.text(&key), "ttl": r.duration(&s.TTL), "single-use": r.flag(&s.SingleUse), "form": r.oneOf((*string)(&s.Form), string(StateSealed), string(StateSigned), string(StateNumbered))})
 	if key != "" {
 		s.Key = []byte(key)
 	}
