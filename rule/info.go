@@ -26,6 +26,9 @@ const (
 	Derived Basis = "derived"
 	// Advisory: it is good practice, not specification.
 	Advisory Basis = "advisory"
+	// Harm: what is judged is an effect that hurts people, and was seen,
+	// whatever the specification says of it.
+	Harm Basis = "harm"
 	// Premise: without it nothing else could be judged.
 	Premise Basis = "premise"
 )
@@ -58,14 +61,15 @@ type Info struct {
 }
 
 // Severity is the hardest status that a finding of the rule may have: fail for
-// a MUST that the specification states by a keyword or its schema, warn for a
+// a MUST that the specification states by a keyword or its schema, or that people
+// are hurt without, warn for a
 // SHOULD and for what rests on less, info for a MAY and what is only reported.
 func (i Info) Severity() Status {
 	must := i.Level == Must || i.Level == MustNot
 	switch {
 	case i.ReportOnly, i.Level == May:
 		return Note
-	case must && (i.Basis == Keyword || i.Basis == Schema || i.Basis == Premise):
+	case must && (i.Basis == Keyword || i.Basis == Schema || i.Basis == Premise || i.Basis == Harm):
 		return Fail
 	}
 	return Warn

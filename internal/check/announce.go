@@ -3,10 +3,12 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/order"
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
@@ -25,7 +27,7 @@ var announceRules = []Rule{
 			Why:   "clients go on with the old contents, and have no reason to read again",
 			Fix:   "send notifications/resources/updated on each stream that asked for the uri, or do not declare resources.subscribe",
 		},
-		In: modern, Check: updateTold, Needs: "--tool",
+		In: every, Check: updateTold, Needs: "--tool",
 		Break: Break{Faults: []mock.Fault{
 			mock.On(spec.MethodResourcesRead).When(afterwards).OfType(spec.ResultComplete).Set("/result/contents/0/mimeType", `"text/x-other"`),
 			mock.OnNotification(spec.NotificationResourcesUpdated).Drop(),
@@ -48,7 +50,7 @@ func listChangedRule(family, method, notification, page string) Rule {
 			Why:   "clients that rely on it show a list that is out of date until they connect again",
 			Fix:   "send " + notification + " on each stream that asked for it, or do not declare " + family + ".listChanged",
 		},
-		In: modern, Needs: "--tool",
+		In: every, Needs: "--tool",
 		Check: func(c *probe.Case) {
 			w, ok := witnessed(c, family+".listChanged")
 			if !ok {
@@ -57,10 +59,12 @@ func listChangedRule(family, method, notification, page string) Rule {
 			before, was := w.before[method]
 			after, is := w.after[method]
 			switch {
-			case len(w.listen.Notifications(notification)) > 0:
+			case w.told(notification):
 				c.Pass(w.listen)
+			case w.deaf:
+				streamRefused(c, standingStreams(c).x)
 			case was && is && !slices.Equal(before, after):
-				c.Fail(w.listen, "the list of %s changed while a subscription to its changes was open, and nothing was told", family).And(w.pages[method]...)
+				c.Fail(w.listen, "the list of %s changed while %s, and nothing was told", family, w.open()).And(w.pages[method]...)
 			default:
 				c.Skip("nothing that may be called changes the list of %s: name a tool that does with --tool 'NAME={...}'", family)
 			}
@@ -77,14 +81,18 @@ func updateTold(c *probe.Case) {
 	if !ok {
 		return
 	}
-	if len(w.listen.Notifications(spec.NotificationResourcesUpdated)) > 0 {
+	switch {
+	case w.told(spec.NotificationResourcesUpdated):
 		c.Pass(w.listen)
+		return
+	case w.deaf:
+		streamRefused(c, standingStreams(c).x)
 		return
 	}
 	for i, uri := range w.uris {
 		before, after := w.reads[i][0], w.reads[i][1]
 		if steady(before) && steady(after) && !probe.Same(before[0].Member("contents"), after[0].Member("contents")) {
-			c.Fail(w.listen, "the contents of %s changed while a subscription to them was open, and nothing was told", jsonQuote(uri)).
+			c.Fail(w.listen, "the contents of %s changed while %s, and nothing was told", jsonQuote(uri), w.open()).
 				And(before[0], after[0]).Of("resource", uri)
 			return
 		}
@@ -103,7 +111,12 @@ func steady(reads []*probe.Exchange) bool {
 // called, and what was there before and after.
 type witness struct {
 	listen        *probe.Exchange
+	conn          *probe.Conn     // of the handshake era
+	deaf          bool            // over HTTP without a standing stream
+	heard         map[string]bool // the notifications that came on conn
 	acknowledged  bool
+	refusal       *probe.Exchange // of a subscription to a resource
+	failed        string
 	before, after map[string][]string // items of the lists by method, sorted
 	pages         map[string][]*probe.Exchange
 	uris          []string
@@ -116,8 +129,15 @@ func witnessed(c *probe.Case, capability string) (w *witness, ok bool) {
 	if !c.Declared(capability) {
 		return nil, false
 	}
-	w = probe.Share(c.Probe(), "changes", func() *witness { return witnessChanges(c) })
-	if !w.acknowledged {
+	w = witnessing(c)
+	switch {
+	case w.failed != "":
+		c.Skip("%s", w.failed)
+		return nil, false
+	case capability == "resources.subscribe" && w.refusal != nil:
+		c.Skip("%s was answered by %s", w.refusal.Method, w.refusal.Brief())
+		return nil, false
+	case !w.acknowledged:
 		c.SkipFor("subscriptions.ack-sent", "a subscription to changes was answered by %s", w.listen.Brief())
 		return nil, false
 	}
@@ -126,6 +146,10 @@ func witnessed(c *probe.Case, capability string) (w *witness, ok bool) {
 
 func witnessChanges(c *probe.Case) *witness {
 	w := &witness{before: map[string][]string{}, after: map[string][]string{}, pages: map[string][]*probe.Exchange{}, uris: resourceURIs(c)}
+	if c.Probe().Legacy() {
+		w.handshake(c)
+		return w
+	}
 	filter := filterAll[:len(filterAll)-1]
 	if len(w.uris) > 0 {
 		filter += `,"` + memberResources + `":` + textList(w.uris)
@@ -160,7 +184,7 @@ func (w *witness) look(c *probe.Case, into map[string][]string, turn int, name s
 			w.reads = append(w.reads, [2][]*probe.Exchange{})
 		}
 		for range 2 {
-			w.reads[i][turn] = append(w.reads[i][turn], c.Send(marked(c.Probe().ReadRequest(uri), name)))
+			w.reads[i][turn] = append(w.reads[i][turn], c.SendOn(w.conn, marked(c.Probe().ReadRequest(uri), name)))
 		}
 	}
 }
@@ -171,7 +195,7 @@ func (w *witness) list(c *probe.Case, method, name string) (items []string, ok b
 	member, _ := listMember(method)
 	r := c.Request(method, "")
 	for range manyPages {
-		x := c.Send(marked(r, name))
+		x := c.SendOn(w.conn, marked(r, name))
 		if !x.Complete() {
 			return nil, false
 		}
@@ -189,15 +213,25 @@ func (w *witness) list(c *probe.Case, method, name string) (items []string, ok b
 	return nil, false
 }
 
-// call calls the tools that may be called, but for those that take long: one
-// of them may change something.
+// call calls the tools that may be called, the quickest first, but for those
+// that take long: one of them may change something.
 func (w *witness) call(c *probe.Case) {
+	type called struct {
+		tool probe.Tool
+		took time.Duration
+	}
+	var calls []called
 	tools := c.Probe().Callable()
-	begin := time.Now()
 	for i, x := range c.Calls() {
-		t := tools[i]
-		if x.OK() && (t.Named || x.End.Sub(x.Start) <= quickCall && time.Since(begin) <= callBudget) {
-			c.Send(c.Probe().CallRequest(t.Item, t.Arguments))
+		if took := x.End.Sub(x.Start); x.OK() && (tools[i].Named || took <= quickCall) {
+			calls = append(calls, called{tools[i], took})
+		}
+	}
+	order.Stable(calls, func(a, b called) int { return cmp.Compare(a.took, b.took) })
+	begin := time.Now()
+	for _, k := range calls {
+		if k.tool.Named || time.Since(begin) <= callBudget {
+			c.SendOn(w.conn, c.Probe().CallRequest(k.tool.Item, k.tool.Arguments))
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/probe"
-	"github.com/mcprove/mcprove/internal/schemaset"
 	"github.com/mcprove/mcprove/spec"
 )
 
@@ -25,29 +24,8 @@ func inputsOf(x *probe.Exchange) []ask {
 	return out
 }
 
-// answer is what a client answers to an input request: what a user would enter,
-// a short text of a model, one folder. It is nil where nothing fits the schema.
-func (a *ask) answer() json.RawMessage {
-	switch {
-	case a.method == spec.MethodRootsList:
-		return json.RawMessage(`{"roots":[{"uri":"file:///mcprove","name":"mcprove"}]}`)
-	case a.method == spec.MethodCreateMessage:
-		return json.RawMessage(`{"role":"assistant","content":{"type":"text","text":"mcprove"},"model":"mcprove","stopReason":"endTurn"}`)
-	case a.url():
-		return json.RawMessage(`{"action":"accept"}`)
-	case a.form():
-		s, _ := schemaset.Parse(a.get("/requestedSchema"), schemaset.ParseOptions{})
-		if s == nil {
-			return nil
-		}
-		v := schemaset.Generate(s, schemaset.Budget{}).Value
-		if jsonx.KindOf(v) != jsonx.Object {
-			return nil
-		}
-		return json.RawMessage(`{"action":"accept","content":` + string(v) + `}`)
-	}
-	return nil
-}
+// answer is what a client answers to an input request; nil where nothing fits.
+func (a *ask) answer() json.RawMessage { return probe.ReplyTo(a.method, a.params) }
 
 // replies are the answers to all that a result asks, by key; nil where one
 // cannot be given.

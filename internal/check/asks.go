@@ -4,6 +4,7 @@ package check
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/probe"
@@ -22,6 +23,7 @@ type ask struct {
 	raw    json.RawMessage
 	method string
 	params json.RawMessage
+	conn   int // that it came on
 }
 
 // get returns what a pointer reaches in the params.
@@ -70,16 +72,31 @@ func readAsks(t *probe.Traffic) []ask {
 			raw := json.RawMessage(m.Value)
 			out = append(out, ask{
 				x: x, frame: x.Response, key: m.Name, at: jsonx.Push("/result/"+spec.FieldInputRequests, m.Name), raw: raw,
-				method: probe.Text(probe.Lookup(raw, "/method")), params: probe.Lookup(raw, "/params"),
+				method: probe.Text(probe.Lookup(raw, "/method")), params: probe.Lookup(raw, "/params"), conn: x.Conn,
 			})
 		}
 	}
-	for _, r := range t.Messages(wire.Request) {
-		if m := r.Message(); asksFor[m.Method] {
-			out = append(out, ask{x: r.Exchange, frame: r.Frame, key: string(m.ID), raw: m.Raw, method: m.Method, params: m.Params})
+	return append(out, asksAmong(t.Messages(wire.Request))...)
+}
+
+// asksAmong are those of the requests of a server by which it asks.
+func asksAmong(rs []probe.Received) []ask {
+	var out []ask
+	for _, r := range rs {
+		if m := r.Message(); m.Kind == wire.Request && asksFor[m.Method] {
+			out = append(out, ask{x: r.Exchange, frame: r.Frame, key: string(m.ID), raw: m.Raw, method: m.Method, params: m.Params, conn: r.Conn})
 		}
 	}
 	return out
+}
+
+// askedIn are those that came on the stream of an exchange, or while it went on.
+func askedIn(x *probe.Exchange) []ask {
+	rs := make([]probe.Received, len(x.Frames))
+	for i, f := range x.Frames {
+		rs[i] = probe.Received{Frame: f, Exchange: x, Conn: x.Conn}
+	}
+	return asksAmong(rs)
 }
 
 // eachAsk runs over the asks that a rule is about, and skips it where there are
@@ -107,6 +124,35 @@ func isSampling(a *ask) bool { return a.method == spec.MethodCreateMessage }
 // onCall is the place of the calls of one tool of the specimen that asks for input.
 func onCall(tool string) mock.Place {
 	return mock.On(spec.MethodToolsCall).When(mock.ParamIs("/name", `"`+tool+`"`)).OfType(spec.ResultInputRequired)
+}
+
+// askPlaces are where tools of the specimen ask in each era.
+var askPlaces = []struct{ tool, at, method string }{
+	{formTool, formAt, spec.MethodElicit}, {urlTool, urlAt, spec.MethodElicit}, {sampleTool, sampleAt, spec.MethodCreateMessage},
+}
+
+// ofAsk are the breaks of a rule on what a server asks: a fault of an input
+// request, and the same one of the request that asks it in the handshake era.
+func ofAsk(fault mock.Fault, in spec.Range) (first Break, others []Break) {
+	before := fault
+	var with []mock.Condition
+	for _, c := range fault.Conditions {
+		if c.Of == mock.OfTransport {
+			with = append(with, c)
+		}
+	}
+	for _, p := range askPlaces {
+		if rest, ok := strings.CutPrefix(fault.Pointer, p.at); ok {
+			before.Place, before.Pointer = mock.OnNotification(p.method).When(mock.ParamIs("/name", `"`+p.tool+`"`)).When(with...), rest
+		}
+	}
+	var out []Break
+	for _, b := range []Break{{Faults: []mock.Fault{fault}, In: modern}, {Faults: []mock.Fault{before}, In: handshakeEra}} {
+		if b.In.Overlaps(in) {
+			out = append(out, b)
+		}
+	}
+	return out[0], out[1:]
 }
 
 // Places in what tools of the specimen ask.

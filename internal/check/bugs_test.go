@@ -299,7 +299,7 @@ func (p *play) serve(t *testing.T) (map[string]check.Outcome, []string) {
 	if p.Transport == "http" {
 		kind = transport.StreamableHTTP
 	}
-	out := judgeBy(t, p.Server.script(t), kind, o)
+	out := judgeBy(t, p.Server.script(t), newest(kind), o)
 	mu.Lock()
 	defer mu.Unlock()
 	return out, called

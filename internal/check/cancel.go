@@ -3,12 +3,10 @@
 package check
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 
-	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
@@ -43,7 +41,7 @@ var cancelRules = []Rule{
 			Why:   "a client looks for a request that it never made, or ends one that has the same id by chance",
 			Fix:   "cancel only with an id that the client sent, as it sent it",
 		},
-		In: modern, Watch: cancelsOwn,
+		In: every, Watch: cancelsOwn,
 		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodPromptsList).Notify(spec.NotificationCancelled, `{"requestId":"nobody"}`)}},
 	},
 	{
@@ -63,7 +61,8 @@ var cancelRules = []Rule{
 			Why:   "a client cannot tell what is cancelled, and goes on waiting for all of it",
 			Fix:   "name the request in params.requestId",
 		},
-		In: modern, Watch: cancelsByID,
+		// 2025-11-25 lets requestId be missing, because of tasks.
+		In: every, Except: spec.Rev20251125, Watch: cancelsByID,
 		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodPromptsList).Notify(spec.NotificationCancelled, `{"reason":"enough"}`)}},
 	},
 	{
@@ -73,11 +72,13 @@ var cancelRules = []Rule{
 			Why:   "the user presses stop a moment too late, and every other request of the client is lost",
 			Fix:   "ignore a cancellation of a request that is no longer running",
 		},
-		In: modern, Apart: true, Check: cancelRaces,
+		In: every, Apart: true, Check: cancelRaces,
 		Break: Break{Faults: []mock.Fault{onCancelled(mock.ParamIs("/requestId", idLate)).Die()}, Only: transport.Stdio},
 		Breaks: []Break{
-			{Faults: []mock.Fault{mock.On(spec.MethodDiscover).When(afterLate).Drop()}, Only: transport.Stdio},
-			{Faults: []mock.Fault{mock.On(spec.MethodDiscover).When(mock.ParamIs("/_meta/progressToken", tokenRaced)).Error(spec.CodeInternalError, "the last request was cut off")}, Only: transport.StreamableHTTP},
+			{Faults: []mock.Fault{mock.On(spec.MethodDiscover).When(afterLate).Drop()}, Only: transport.Stdio, In: modern},
+			{Faults: []mock.Fault{mock.On(spec.MethodDiscover).When(mock.ParamIs("/_meta/progressToken", tokenRaced)).Error(spec.CodeInternalError, "the last request was cut off")}, Only: transport.StreamableHTTP, In: modern},
+			{Faults: []mock.Fault{mock.On(spec.MethodPing).When(afterLate, mock.ParamIs("/_meta/progressToken", tokenRaced)).Error(spec.CodeInternalError, "no such request")}, In: handshakeEra},
+			{Faults: []mock.Fault{mock.On(spec.MethodPing).When(mock.ParamIs("/_meta/progressToken", tokenRaced)).Error(spec.CodeInternalError, "the last request was cut off")}, In: handshakeEra},
 		},
 	},
 	{
@@ -87,7 +88,7 @@ var cancelRules = []Rule{
 			Why:   "a client that is a moment late is told of an error that it cannot assign, or loses the server",
 			Fix:   "look the id up among the running requests, and do nothing when it is not there",
 		},
-		In: modern, Apart: true, Check: cancelUnknown, Under: []string{"jsonrpc.notification-no-response"},
+		In: every, Apart: true, Check: cancelUnknown, Under: []string{"jsonrpc.notification-no-response"},
 		Break:  Break{Faults: []mock.Fault{onCancelled(mock.ParamIs("/requestId", idUnknown)).Die()}, Only: transport.Stdio},
 		Breaks: []Break{{Faults: []mock.Fault{onCancelled(mock.ParamIs("/requestId", idUnknown)).Status(500)}, Only: transport.StreamableHTTP}},
 	},
@@ -98,7 +99,7 @@ var cancelRules = []Rule{
 			Why:   "one bad message of a client ends a server, or is answered by an error that belongs to no request",
 			Fix:   "drop a notifications/cancelled whose requestId is no string and no integer",
 		},
-		In: modern, Apart: true, Check: cancelMalformed, Under: []string{"cancel.unknown-id-ignored", "jsonrpc.notification-no-response"},
+		In: every, Apart: true, Check: cancelMalformed, Under: []string{"cancel.unknown-id-ignored", "jsonrpc.notification-no-response"},
 		Break:  Break{Faults: []mock.Fault{onCancelled(mock.NoParam("/requestId")).Die()}, Only: transport.Stdio},
 		Breaks: []Break{{Faults: []mock.Fault{onCancelled(mock.NoParam("/requestId")).Status(500)}, Only: transport.StreamableHTTP}},
 	},
@@ -111,111 +112,11 @@ var afterLate = mock.Condition{Of: mock.OfEarlier, Name: "/params/requestId", Is
 // a fault can tell it apart.
 const tokenRaced = `"mcprove-raced"`
 
-// cancellation is one notifications/cancelled of the server.
-type cancellation struct {
-	frame *wire.Frame
-	x     *probe.Exchange // that it came in, nil for none
-	conn  int
-	id    json.RawMessage // that it names, nil when that is none
-}
-
-func cancellations(t *probe.Traffic) []cancellation {
-	var out []cancellation
-	add := func(x *probe.Exchange, conn int, f *wire.Frame) {
-		m := f.Message()
-		if m.Kind != wire.Notification || m.Method != spec.NotificationCancelled {
-			return
-		}
-		id := probe.Lookup(m.Params, "/requestId")
-		if k := jsonx.KindOf(id); k != jsonx.String && k != jsonx.Number {
-			id = nil
-		}
-		out = append(out, cancellation{f, x, conn, id})
-	}
-	for _, x := range t.Exchanges {
-		for _, f := range x.Frames {
-			add(x, x.Conn, f)
-		}
-	}
-	for _, s := range t.Stray {
-		add(nil, s.Conn, s.Frame)
-	}
-	return out
-}
-
-const noCancellation = "the server cancelled nothing"
-
-// of is the request of ours that a cancellation names, nil when there is none:
-// on its connection, the latest with that id.
-func (k *cancellation) of(t *probe.Traffic) *probe.Exchange {
-	for _, x := range slices.Backward(t.Exchanges) {
-		if x.Conn == k.conn && x.ID != nil && sameID(x.ID, k.id) {
-			return x
-		}
-	}
-	return nil
-}
-
-func cancelsOwn(c *probe.Case, t *probe.Traffic) {
-	for _, k := range cancellations(t) {
-		switch {
-		case k.id == nil: // another rule says so
-		case k.of(t) == nil:
-			c.Fail(k.x, "notifications/cancelled names the request %s, which was never made", k.id).In(k.frame, "/params/requestId")
-		default:
-			c.Pass(k.x)
-		}
-	}
-	c.Unseen(noCancellation)
-}
-
-func cancelsListens(c *probe.Case, t *probe.Traffic) {
-	ks := cancellations(t)
-	for _, k := range ks {
-		if k.id == nil {
-			continue
-		}
-		switch x := k.of(t); {
-		case x == nil: // another rule says so
-		case x.Method != spec.MethodListen:
-			c.Fail(x, "notifications/cancelled names a request %s, which only the client may cancel", x.Method).In(k.frame, "/params/requestId")
-		default:
-			c.Pass(x)
-		}
-	}
-	// That it cancelled nothing, where it was asked for something, is right.
-	if results := t.Results(); len(ks) == 0 && len(results) > 0 {
-		c.Pass(results[0])
-	}
-	c.Unseen(noCancellation)
-}
-
-func cancelsByID(c *probe.Case, t *probe.Traffic) {
-	for _, k := range cancellations(t) {
-		id := probe.Lookup(k.frame.Message().Params, "/requestId")
-		switch kind := jsonx.KindOf(id); {
-		case kind == 0:
-			c.Fail(k.x, "notifications/cancelled has no requestId").In(k.frame, "/params")
-		case kind == jsonx.String, kind == jsonx.Number && whole(id):
-			c.Pass(k.x)
-		default:
-			c.Fail(k.x, "requestId of notifications/cancelled is %s, neither a string nor an integer", id).In(k.frame, "/params/requestId")
-		}
-	}
-	c.Unseen(noCancellation)
-}
-
-// whole reports whether a number is an integer, however it is spelled.
-func whole(number json.RawMessage) bool {
-	m := wire.Read(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"x"}`, number))
-	return !m.Has(wire.FaultIDType)
-}
-
 // canceller sends cancellations, over stdio on a process that no other check
 // uses, and that is started again where one of them ended it.
 type canceller struct {
 	c    *probe.Case
-	conn *probe.Conn // nil over HTTP: the shared one
+	conn *probe.Conn // nil over Streamable HTTP: the shared one
 }
 
 // cancelOutcome is what came of a cancellation. All of them are made on one
@@ -250,7 +151,7 @@ func (o *cancelOutcome) tell(c *probe.Case) {
 }
 
 func cancelRaces(c *probe.Case) {
-	if !c.Probe().Stdio() {
+	if !c.Probe().OneStream() {
 		(&canceller{c: c}).race().tell(c)
 		return
 	}
@@ -258,7 +159,7 @@ func cancelRaces(c *probe.Case) {
 }
 
 func cancelUnknown(c *probe.Case) {
-	if !c.Probe().Stdio() {
+	if !c.Probe().OneStream() {
 		(&canceller{c: c}).unknown().tell(c)
 		return
 	}
@@ -266,7 +167,7 @@ func cancelUnknown(c *probe.Case) {
 }
 
 func cancelMalformed(c *probe.Case) {
-	if !c.Probe().Stdio() {
+	if !c.Probe().OneStream() {
 		(&canceller{c: c}).malformed().tell(c)
 		return
 	}
@@ -286,13 +187,13 @@ func cancelAll(c *probe.Case) *cancelOutcomes {
 // works makes sure that the server works without any cancellation. A process
 // that does not any more is left for a new one.
 func (k *canceller) works() *cancelOutcome {
-	discover := k.c.Request(spec.MethodDiscover, "")
+	discover := plain(k.c)
 	if k.conn != nil {
 		if lost, _ := k.conn.Lost(); !lost && k.c.SendOn(k.conn, discover).OK() {
 			return nil
 		}
 	}
-	if k.c.Probe().Stdio() {
+	if k.c.Probe().OneStream() {
 		if k.conn = k.c.Open(); k.conn == nil {
 			return &cancelOutcome{skip: "a further connection could not be opened"}
 		}
@@ -338,32 +239,32 @@ func (k *canceller) health(r *probe.Request) (x *probe.Exchange, answered []*wir
 	return x, answered
 }
 
-// race cancels right after a request, and over stdio once more after the
-// answer, when it is too late.
+// race cancels right after a request, and where a message does that once more
+// after the answer, when it is too late.
 func (k *canceller) race() *cancelOutcome {
 	if o := k.works(); o != nil {
 		return o
 	}
 	c := k.c
-	discover := c.Request(spec.MethodDiscover, "").Progress(tokenRaced)
+	next := plain(c).Progress(tokenRaced)
 	s := c.Start(k.conn, c.Request(spec.MethodToolsList, "").WithID(idRace))
-	cancel := s.Close()
-	if x, _ := k.health(discover); !x.OK() {
+	cancel := s.Cancel()
+	if x, _ := k.health(next); !x.OK() {
 		return &cancelOutcome{
 			x: x, shows: []*probe.Exchange{s.Now(), cancel},
 			blame: "after a request that was cancelled at once, the next one " + outcome(x),
 		}
 	}
-	if k.conn == nil {
-		return &cancelOutcome{x: s.Now()}
+	if k.conn == nil && !c.Probe().Legacy() {
+		return &cancelOutcome{x: s.Now()} // it cannot come too late
 	}
-	early := c.SendOn(k.conn, c.Request(spec.MethodDiscover, "").WithID(idLate))
+	early := c.SendOn(k.conn, plain(c).WithID(idLate))
 	if !early.OK() {
 		return &cancelOutcome{lacks: early}
 	}
 	late := c.SendOn(k.conn, c.Probe().Notification(spec.NotificationCancelled).Param("requestId", idLate).
 		Planting("a cancellation that comes too late"))
-	x, _ := k.health(discover)
+	x, _ := k.health(next)
 	if !x.OK() {
 		return &cancelOutcome{
 			x: x, shows: []*probe.Exchange{early, late},
@@ -379,7 +280,7 @@ func (k *canceller) ignored(r *probe.Request) *cancelOutcome {
 	if k.conn == nil && (sent.Silent() || sent.Died() || sent.Status() >= http.StatusInternalServerError) {
 		return &cancelOutcome{x: sent, blame: fmt.Sprintf("%s %s, and should be ignored", r.Planted, outcome(sent))}
 	}
-	x, answered := k.health(k.c.Request(spec.MethodDiscover, ""))
+	x, answered := k.health(plain(k.c))
 	switch {
 	case !x.OK():
 		return &cancelOutcome{x: x, shows: []*probe.Exchange{sent}, blame: fmt.Sprintf("after %s, the next request %s", r.Planted, outcome(x))}

@@ -108,6 +108,11 @@ var capabilityRules = []Rule{
 		In: every, Check: unknownCapability,
 		Break: Break{
 			Faults: []mock.Fault{mock.On("").When(mock.HasParam("/_meta/io.modelcontextprotocol~1clientCapabilities/experimental")).Error(spec.CodeInvalidParams, "unknown capability")},
+			In:     modern,
+		},
+		Breaks: []Break{
+			{Faults: []mock.Fault{mock.On(spec.MethodInitialize).When(mock.HasParam("/capabilities/experimental")).Error(spec.CodeInvalidParams, "unknown capability")}, In: handshakeEra, Also: []string{ruleInitResult}},
+			{Faults: []mock.Fault{mock.On("").When(mock.EarlierHas("/params/capabilities/experimental")).OfResult().Error(spec.CodeInternalError, "no such capability")}, In: handshakeEra},
 		},
 	},
 }
@@ -138,12 +143,12 @@ func tells(f *probe.Facts) bool {
 
 // extensions are the members of the server's declared extensions.
 func extensions(c *probe.Case, t *probe.Traffic) (x *probe.Exchange, ms []jsonx.Member) {
-	if t.Facts.Discover == nil || t.Facts.Capabilities == nil {
-		c.SkipFor("discover.implemented", "the server's capabilities were not seen")
+	if t.Facts.Greeting == nil || t.Facts.Capabilities == nil {
+		c.SkipFor(ruleImplemented, "the server's capabilities were not seen")
 		return nil, nil
 	}
-	c.Pass(t.Facts.Discover)
-	return t.Facts.Discover, probe.Members(probe.Lookup(t.Facts.Capabilities, "/extensions"))
+	c.Pass(t.Facts.Greeting)
+	return t.Facts.Greeting, probe.Members(probe.Lookup(t.Facts.Capabilities, "/extensions"))
 }
 
 func extensionIdentifiers(c *probe.Case, t *probe.Traffic) {
@@ -222,16 +227,16 @@ var promised = []struct{ capability, method string }{
 
 func capabilitiesRespected(c *probe.Case, t *probe.Traffic) {
 	if t.Facts.Capabilities == nil {
-		c.SkipFor("discover.implemented", "the server's capabilities were not seen")
+		c.SkipFor(ruleGreeting(t.Revision), "the server's capabilities were not seen")
 		return
 	}
-	c.Pass(t.Facts.Discover)
+	c.Pass(t.Facts.Greeting)
 	for _, p := range promised {
 		i := slices.IndexFunc(t.Exchanges, func(x *probe.Exchange) bool {
 			return x.Method == p.method && x.Planted() == "" && x.Is(spec.CodeMethodNotFound)
 		})
 		if i >= 0 && t.Facts.Declares(p.capability) {
-			c.Fail(t.Exchanges[i], "%s are declared, and %s gives %s", p.capability, p.method, t.Exchanges[i].Brief()).And(t.Facts.Discover)
+			c.Fail(t.Exchanges[i], "%s are declared, and %s gives %s", p.capability, p.method, t.Exchanges[i].Brief()).And(t.Facts.Greeting)
 		}
 	}
 	for _, r := range t.Notifications() {
@@ -246,9 +251,43 @@ func unknownCapability(c *probe.Case) {
 	if !ok {
 		return
 	}
-	x := c.Send(r.Capabilities(`{"mcproveUnknown":{"a":1},"experimental":{"dev.mcprove/none":{}}}`))
+	const unknown = `{"mcproveUnknown":{"a":1},"experimental":{"dev.mcprove/none":{}}}`
+	if c.Probe().Legacy() {
+		unknownInHandshake(c, unknown)
+		return
+	}
+	x := c.Send(r.Capabilities(unknown))
 	if !x.OK() {
 		c.Fail(x, "a request that declares unknown capabilities was answered by %s", x.Brief()).And(c.Once(r))
+		return
+	}
+	c.Pass(x)
+}
+
+// unknownInHandshake declares capabilities where a connection does so.
+func unknownInHandshake(c *probe.Case, capabilities string) {
+	if !c.Facts().Greeting.OK() {
+		c.Lacks(c.Facts().Greeting)
+		return
+	}
+	if control := c.Open(); control == nil {
+		return // a further client is not served at all
+	} else if x := c.SendOn(control, plain(c)); !x.OK() {
+		c.Lacks(x)
+		return
+	}
+	conn := c.Dial()
+	if conn == nil {
+		return
+	}
+	x := c.SendOn(conn, c.Probe().Hello(capabilities))
+	if conn.Adopt(x); !x.OK() {
+		c.Fail(x, "an initialize that declares unknown capabilities was answered by %s", x.Brief()).And(c.Facts().Greeting)
+		return
+	}
+	c.SendOn(conn, c.Probe().Notification(spec.NotificationInitialized))
+	if x = c.SendOn(conn, plain(c)); !x.OK() {
+		c.Fail(x, "after an initialize that declares unknown capabilities, %s was answered by %s", x.Method, x.Brief()).And(conn.Greeting())
 		return
 	}
 	c.Pass(x)

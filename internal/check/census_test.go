@@ -120,7 +120,7 @@ func TestMetInTheWild(t *testing.T) {
 			if m.change != nil {
 				m.change(&s)
 			}
-			got := judgeBy(t, s, m.kind, check.Options{})
+			got := judgeBy(t, s, newest(m.kind), check.Options{})
 			for id, o := range got {
 				if (o.Status == rule.Fail || o.Status == rule.Warn) && !slices.Contains(m.want, id) {
 					t.Errorf("found besides: %s", show(o))

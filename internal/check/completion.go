@@ -224,7 +224,7 @@ func completionShape(c *probe.Case, t *probe.Traffic) {
 	for _, x := range t.Exchanges {
 		if x.Method == spec.MethodComplete && told(t, x) && x.Request != nil && x.Planted() == "" && !x.OK() {
 			if c.Unjudged() {
-				c.Warn(x, "completions are declared, and no argument of a prompt or template could be completed: %s", x.Brief()).And(f.Discover)
+				c.Warn(x, "completions are declared, and no argument of a prompt or template could be completed: %s", x.Brief()).And(f.Greeting)
 			}
 			return
 		}
@@ -236,7 +236,7 @@ func completionShape(c *probe.Case, t *probe.Traffic) {
 func uncompleted(c *probe.Case, t *probe.Traffic) {
 	switch f := t.Facts; {
 	case f.Capabilities == nil:
-		c.UnseenFor("discover.implemented", "the server's capabilities are not known")
+		c.UnseenFor(ruleGreeting(t.Revision), "the server's capabilities are not known")
 	case !f.Declares("completions"):
 		c.Unseen("the server declares no completions")
 	}

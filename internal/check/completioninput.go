@@ -65,7 +65,7 @@ var completionInputRules = []Rule{
 func unsupportedCompletion(c *probe.Case) {
 	switch {
 	case c.Facts().Capabilities == nil:
-		c.SkipFor("discover.implemented", "the server's capabilities are not known")
+		c.SkipFor(ruleGreeting(c.Probe().Revision()), "the server's capabilities are not known")
 		return
 	case c.Facts().Declares("completions"):
 		c.Skip("the server declares completions")
@@ -79,7 +79,7 @@ func unsupportedCompletion(c *probe.Case) {
 		c.SkipFor("completion.capability-declared", "the server completes, and does not declare it")
 	default:
 		c.Fail(x, "completion/complete is not declared, and was answered by %s, not by error %d", x.Brief(), spec.CodeMethodNotFound).
-			And(c.Facts().Discover)
+			And(c.Facts().Greeting)
 	}
 }
 

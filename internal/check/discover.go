@@ -125,7 +125,7 @@ const noName = "mcprove_no_such_name"
 
 // discovered is the result of server/discover; without one the case is skipped.
 func discovered(c *probe.Case) (*probe.Exchange, bool) {
-	x := c.Facts().Discover
+	x := c.Facts().Greeting
 	if !x.OK() {
 		c.Lacks(x)
 		return nil, false
@@ -134,11 +134,11 @@ func discovered(c *probe.Case) (*probe.Exchange, bool) {
 }
 
 func discoverImplemented(c *probe.Case) {
-	if x := c.Facts().Discover; !x.OK() {
+	if x := c.Facts().Greeting; !x.OK() {
 		c.Fail(x, "server/discover was answered by %s", x.Brief())
 		return
 	}
-	c.Pass(c.Facts().Discover)
+	c.Pass(c.Facts().Greeting)
 }
 
 func discoverShape(c *probe.Case) {

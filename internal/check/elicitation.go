@@ -77,10 +77,11 @@ func elicits(id, level string, basis rule.Basis, section string, in spec.Range, 
 	r := Rule{
 		Info: rule.Info{ID: id, Level: level, Basis: basis, Section: section, Title: title, Why: why, Fix: fix},
 		In:   in, Watch: watch, Stir: stirAsks, Needs: "--tool",
-		Break: Break{Faults: []mock.Fault{fault}},
 	}
+	r.Break, r.Breaks = ofAsk(fault, in)
 	if id == notForAuth {
 		r.Break.Only = transport.StreamableHTTP // over stdio there is no endpoint to name
+		r.Breaks[0].Only = transport.StreamableHTTP
 	}
 	return r
 }

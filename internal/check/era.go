@@ -209,7 +209,7 @@ func eraDualInitialize(c *probe.Case) {
 	case negotiated(x):
 		c.Pass(x)
 	default:
-		c.Fail(x, "the server claims %s, and initialize was answered by %s", strings.Join(c.Facts().Supported, ", "), x.Brief()).And(c.Facts().Discover)
+		c.Fail(x, "the server claims %s, and initialize was answered by %s", strings.Join(c.Facts().Supported, ", "), x.Brief()).And(c.Facts().Greeting)
 	}
 }
 
@@ -247,7 +247,7 @@ func modernAnswer(c *probe.Case, x, before *probe.Exchange) {
 	switch {
 	case !x.OK():
 		c.Fail(x, "after an initialize, server/discover with its own metadata was answered by %s", x.Brief()).And(before)
-	case x.ResultType() == "" && c.Facts().Discover.ResultType() != "":
+	case x.ResultType() == "" && c.Facts().Greeting.ResultType() != "":
 		c.Fail(x, "after an initialize, server/discover with its own metadata was answered without resultType").And(before)
 	default:
 		c.Pass(x)

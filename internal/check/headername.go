@@ -247,7 +247,7 @@ func nameMismatch(c *probe.Case, family string) {
 // nameNotNeeded looks at what was asked without Mcp-Name at the start. Only a
 // refusal that ends when the header is there shows that it was demanded.
 func nameNotNeeded(c *probe.Case) {
-	xs := []*probe.Exchange{c.Facts().Discover}
+	xs := []*probe.Exchange{c.Facts().Greeting}
 	for _, l := range c.Facts().Lists {
 		xs = append(xs, l.Pages[0])
 	}

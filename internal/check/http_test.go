@@ -5,7 +5,6 @@ package check_test
 import (
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,7 +45,7 @@ func TestOneRefusalForEverything(t *testing.T) {
 			script := mock.Specimen()
 			script.Revisions = spec.Modern.Revisions()
 			script.Faults = faults
-			got := judgeBy(t, script, transport.StreamableHTTP, check.Options{Only: []string{"http-header", "transport-http", "x-mcp-header"}})
+			got := judgeBy(t, script, newest(transport.StreamableHTTP), check.Options{Only: []string{"http-header", "transport-http", "x-mcp-header"}})
 			blamed := 0
 			for _, id := range refusals {
 				o, ok := got[id]
@@ -85,8 +84,18 @@ func headerOnly(id string) bool {
 // A server that listens at every address of the machine is told from one that
 // listens at loopback alone.
 func TestBindLocalhost(t *testing.T) {
-	const id = "transport-http.bind-localhost"
-	for address, want := range map[string]rule.Status{"127.0.0.1:0": rule.Pass, "0.0.0.0:0": rule.Warn} {
+	const id, all = "transport-http.bind-localhost", "sec.bind-all"
+	for _, tc := range []struct {
+		address string
+		started bool
+		want    map[string]rule.Status
+	}{
+		{"127.0.0.1:0", false, map[string]rule.Status{id: rule.Pass, all: rule.Skip}},
+		{"127.0.0.1:0", true, map[string]rule.Status{id: rule.Pass, all: rule.Pass}},
+		{"0.0.0.0:0", false, map[string]rule.Status{id: rule.Warn, all: rule.Skip}},
+		{"0.0.0.0:0", true, map[string]rule.Status{id: rule.Skip, all: rule.Fail}}, // one cause
+	} {
+		address := tc.address
 		l, err := net.Listen("tcp", address)
 		if err != nil {
 			t.Fatal(err)
@@ -95,20 +104,23 @@ func TestBindLocalhost(t *testing.T) {
 		var wait sync.WaitGroup
 		wait.Go(func() { _ = s.Serve(l) })
 		_, port, _ := net.SplitHostPort(l.Addr().String())
-		o := check.Options{Only: []string{id}}
-		o.Mine = true
+		o := check.Options{Only: []string{id, all}}
+		o.Mine, o.Started = true, tc.started
 		r, err := check.Run(t.Context(), &transport.HTTP{URL: "http://127.0.0.1:" + port + "/mcp"}, o)
 		_ = s.Close()
 		wait.Wait()
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(r.Outcomes, func(o check.Outcome) bool { return o.Rule.ID == id })
-		switch o := r.Outcomes[i]; {
-		case o.Status == rule.Skip && strings.Contains(o.Reason, "no address"):
-			t.Skip(o.Reason)
-		case o.Status != want:
-			t.Errorf("a server at %s: %s", address, show(o))
+		for _, o := range r.Outcomes {
+			want, named := tc.want[o.Rule.ID]
+			switch {
+			case !named:
+			case o.Status == rule.Skip && strings.Contains(o.Reason, "no address"):
+				t.Skip(o.Reason)
+			case o.Status != want:
+				t.Errorf("a server at %s, started %t: want %s\n%s", address, tc.started, want, show(o))
+			}
 		}
 	}
 }

@@ -24,13 +24,47 @@ var httpBindRules = []Rule{{
 		Detail: "judged for a server that is reached at a loopback address: the same port is tried at the other addresses of this machine, " +
 			"and counts when HTTP answers there",
 	},
-	In: every, Check: bindLocalhost,
+	In: every, Check: bindLocalhost, Under: []string{ruleBindAll},
+}, {
+	Info: rule.Info{
+		ID: ruleBindAll, Level: rule.MustNot, Basis: rule.Harm, Section: httpSecurity, Transport: "http",
+		Title: "a server as it was started does not serve other machines without credentials",
+		Why:   "everybody on the network can call the tools of the user, with the user's rights",
+		Fix:   "bind to 127.0.0.1 unless the user asks for another address, and ask for credentials there",
+		Detail: "judged for a server that was started for the run, as by URL -- COMMAND: it fails where a well-formed request at another address " +
+			"of this machine is served",
+	},
+	In: every, Check: bindAll,
 }}
+
+const ruleBindAll = "sec.bind-all"
 
 // dialing bounds a connection to an address of this machine.
 const dialing = time.Second
 
 func bindLocalhost(c *probe.Case) {
+	bound(c, func(x *probe.Exchange) {
+		c.Fail(x, "the server also listens at %s, where other machines reach it", x.SentHead.Get("Host")).And(c.Facts().Greeting)
+	})
+}
+
+func bindAll(c *probe.Case) {
+	if !c.Probe().Started() {
+		c.Skip("the server was not started for this run, so how it is meant to be reached is not known")
+		return
+	}
+	bound(c, func(x *probe.Exchange) {
+		if !x.OK() {
+			c.Pass(x) // it asks for something there
+			return
+		}
+		c.Fail(x, "a request at %s, where other machines reach it, was served without credentials", x.SentHead.Get("Host")).And(c.Facts().Greeting)
+	})
+}
+
+// bound looks for the server at the other addresses of this machine. It tells of
+// the first answer, and passes where there is none.
+func bound(c *probe.Case, answered func(*probe.Exchange)) {
 	u := endpointOf(c)
 	switch {
 	case u == nil:
@@ -39,7 +73,7 @@ func bindLocalhost(c *probe.Case) {
 	case !isLoopback(u.Hostname()):
 		c.Skip("the server is not reached at a loopback address, so it is not meant for this machine alone")
 		return
-	case c.Facts().Discover.Head != nil && c.Facts().Discover.Head.Proto == "":
+	case c.Facts().Greeting.Head != nil && c.Facts().Greeting.Head.Proto == "":
 		c.Skip("it needs a socket")
 		return
 	}
@@ -48,7 +82,7 @@ func bindLocalhost(c *probe.Case) {
 		x, listens := answersAt(c, u, a)
 		switch {
 		case x != nil:
-			c.Fail(x, "the server also listens at %s, where other machines reach it", x.SentHead.Get("Host")).And(c.Facts().Discover)
+			answered(x)
 			return
 		case listens:
 			c.Skip("something listens at port %s of %s too, and did not answer in time", u.Port(), a)
@@ -59,12 +93,12 @@ func bindLocalhost(c *probe.Case) {
 		c.Skip("this machine has no address but that of loopback")
 		return
 	}
-	c.Pass(c.Facts().Discover)
+	c.Pass(c.Facts().Greeting)
 }
 
 // endpointOf is the URL at which the server is reached, nil where there is none.
 func endpointOf(c *probe.Case) *url.URL {
-	x := c.Facts().Discover
+	x := c.Facts().Greeting
 	if x == nil || x.SentHead == nil {
 		return nil
 	}
@@ -80,7 +114,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && a.IsLoopback()
 }
 
-// answersAt asks for server/discover at another address of this machine. It
+// answersAt asks for the greeting at another address of this machine. It
 // returns nil where no HTTP answers; any answer does, a refusal too. Listens is
 // true where a connection was taken and nothing was said on it: that may be a
 // server that is slow, or another program.
@@ -105,7 +139,7 @@ func answersAt(c *probe.Case, u *url.URL, a netip.Addr) (x *probe.Exchange, list
 		return nil, false
 	}
 	defer p.Close(c.Context())
-	if x = p.Facts().Discover; x.Head != nil {
+	if x = p.Facts().Greeting; x.Head != nil {
 		return x, true
 	}
 	return nil, x.Silent()

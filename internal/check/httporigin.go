@@ -27,12 +27,9 @@ var httpOriginRules = []Rule{
 			Why:   "any web page that the user visits can call the tools of a server on the user's machine",
 			Fix:   "compare the whole Origin with a list of those you allow, and answer HTTP 403 to any other; requests without Origin come from no page",
 		},
-		In: every, Check: originValidated,
-		Break: Break{Faults: []mock.Fault{mock.Lenient(mock.CheckOrigin)}, Also: []string{ruleOriginStatus, "transport-http.origin-null-rejected"}},
-		Breaks: []Break{
-			{Faults: []mock.Fault{mock.Lenient(mock.CheckOriginPrefix)}},
-			{Faults: []mock.Fault{mock.Lenient(mock.CheckOriginHTTPS)}},
-		},
+		In: every, Check: originValidated, Under: []string{ruleOriginPrefix},
+		Break:  Break{Faults: []mock.Fault{mock.Lenient(mock.CheckOrigin)}, Also: []string{ruleOriginStatus, "transport-http.origin-null-rejected"}},
+		Breaks: []Break{{Faults: []mock.Fault{mock.Lenient(mock.CheckOriginHTTPS)}}},
 	},
 	{
 		Info: rule.Info{
@@ -75,17 +72,11 @@ const ruleOriginStatus = "transport-http.origin-403"
 // (RFC 2606, section 3).
 const foreignOrigin = "http://attacker.example"
 
-// origins are those that no server has reason to allow, each with what it is.
-// The look-alikes begin or end as the server's own name does.
-func origins(c *probe.Case) (values, what []string) {
-	add := func(v, w string) { values, what = append(values, v), append(what, w) }
-	add(foreignOrigin, "a foreign Origin")
-	add("https://attacker.example", "a foreign Origin of https")
-	if host := hostOf(c); host != "" {
-		add("http://"+host+".attacker.example", "a foreign Origin that begins like the server's name")
-		add("http://attacker"+host, "a foreign Origin that ends like the server's name")
-	}
-	return values, what
+// origins are those that no server has reason to allow, each with what it is,
+// beside those that look like the server's own.
+var origins = []struct{ value, what string }{
+	{foreignOrigin, "a foreign Origin"},
+	{"https://attacker.example", "a foreign Origin of https"},
 }
 
 // hostOf is the name by which the server is reached, empty where that is an
@@ -110,7 +101,10 @@ func foreign(c *probe.Case) (plain *probe.Request, xs []*probe.Exchange) {
 	if !ok {
 		return nil, nil
 	}
-	values, what := origins(c)
+	values, what := lookAlikes(c)
+	for _, o := range origins {
+		values, what = append(values, o.value), append(what, o.what)
+	}
 	for i, v := range values {
 		if x := fromOrigin(c, plain, v, what[i]); x.Sent != nil {
 			xs = append(xs, x)

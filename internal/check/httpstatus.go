@@ -72,7 +72,7 @@ var httpStatusRules = []Rule{
 // the one URL.
 func singleEndpoint(c *probe.Case) {
 	f := c.Facts()
-	xs := []*probe.Exchange{f.Discover}
+	xs := []*probe.Exchange{f.Greeting}
 	for _, l := range f.Lists {
 		xs = append(xs, l.Pages[0])
 	}

@@ -63,7 +63,9 @@ var jsonrpcRules = []Rule{
 		In: every, Check: parseError, Apart: true,
 		Break: Break{Faults: []mock.Fault{mock.On(mock.Unreadable).OfCode(spec.CodeParseError).Set("/error/code", "-32603")}},
 		Breaks: []Break{
-			{Faults: []mock.Fault{mock.On(mock.Unreadable).Die()}, Only: transport.Stdio},
+			{Faults: []mock.Fault{mock.On(mock.Unreadable).Die()}, Only: transport.Stdio, In: modern},
+			// There a bare string, too, is what cannot be read.
+			{Faults: []mock.Fault{mock.On(mock.Unreadable).Die()}, Only: transport.Stdio, In: handshakeEra, Also: []string{"jsonrpc.invalid-request-32600"}},
 			{Faults: []mock.Fault{mock.On(mock.Unreadable).Status(http.StatusInternalServerError)}, Only: transport.StreamableHTTP},
 		},
 	},
@@ -99,7 +101,13 @@ const noMethod = "mcprove/no-such-method"
 var (
 	unusualID     = mock.On(spec.MethodDiscover).When(mock.IDIs("string"))
 	unusualResult = unusualID.OfResult()
+	unusualPing   = mock.On(spec.MethodPing).When(mock.IDIs("string"), mock.RevisionIs(spec.Rev20251125))
 )
+
+// unusually is a fault at unusualID, and at the same place of the handshake era.
+func unusually(fault func(mock.Place) mock.Fault) []mock.Fault {
+	return []mock.Fault{fault(unusualID), fault(unusualPing)}
+}
 
 // noURI is a resource that nobody has. To ask for it is no mistake.
 const noURI = "mcprove://no-such-resource"
@@ -142,7 +150,7 @@ var gated = []struct{ served, method string }{
 
 func ungatedMethod(c *probe.Case) {
 	if c.Facts().Capabilities == nil {
-		c.SkipFor("discover.implemented", "the server's capabilities are not known")
+		c.SkipFor(ruleGreeting(c.Probe().Revision()), "the server's capabilities are not known")
 		return
 	}
 	if _, ok := c.Works(c.Request(spec.MethodDiscover, "")); !ok {
@@ -215,19 +223,20 @@ func invalidParams(c *probe.Case) {
 	c.Unseen("the server declares nothing whose methods need params")
 }
 
-// own is a connection of the case's own over stdio, where the next message may
+// own is a connection of the case's own where all answers come on one stream:
+// what has no id could be of anything there, and over stdio the next message may
 // end the process; nil is the shared one. It has answered the good request, so
 // that it is not the start of the process that is waited for. ok is false when
 // there is none.
 func own(c *probe.Case, good *probe.Request) (conn *probe.Conn, ok bool) {
-	if !c.Probe().Stdio() {
+	if !c.Probe().OneStream() {
 		return nil, true
 	}
 	if conn = c.Open(); conn == nil {
 		return nil, false
 	}
 	if x := c.SendOn(conn, good); !x.OK() {
-		c.Skip("a further process answered %s by %s", good.Method, x.Brief())
+		c.Skip("a further connection answered %s by %s", good.Method, x.Brief())
 		return nil, false
 	}
 	return conn, true
@@ -246,7 +255,7 @@ func parseError(c *probe.Case) {
 		return
 	}
 	s := c.Start(conn, good.Text(`{"jsonrpc":"2.0","id":1,"method":"`+good.Method+`","params":{`).Planting("half a JSON text"))
-	if c.Probe().Stdio() {
+	if c.Probe().OneStream() {
 		s.Until(c.Probe().Quiet(), heard) // it may go without an answer
 	} else {
 		s.Answer()
@@ -300,7 +309,10 @@ func invalidRequest(c *probe.Case) {
 	if !ok {
 		return
 	}
-	params := `"params":` + string(wire.Read(good.Encode([]byte("1"))).Params)
+	params := `"params":{}`
+	if p := wire.Read(good.Encode([]byte("1"))).Params; p != nil {
+		params = `"params":` + string(p)
+	}
 	bad := []struct{ what, text string }{
 		{`with jsonrpc "1.0"`, `{"jsonrpc":"1.0","id":"mcprove-1","method":"` + good.Method + `",` + params + `}`},
 		{"without jsonrpc", `{"id":"mcprove-2","method":"` + good.Method + `",` + params + `}`},
@@ -318,8 +330,8 @@ func invalidRequest(c *probe.Case) {
 	for i, s := range streams {
 		x := refusal(c, s)
 		switch {
-		case x.Is(spec.CodeInvalidRequest), c.HTTP() && x.Refused(), !heard(x) && !x.Died() && c.Probe().Stdio():
-			c.Pass(x) // over stdio what is no request may be dropped
+		case x.Is(spec.CodeInvalidRequest), c.HTTP() && x.Refused(), !heard(x) && !x.Died() && c.Probe().OneStream(), c.Probe().OneStream() && x.Refused():
+			c.Pass(x) // where one stream is shared what is no request may be dropped
 		default:
 			taken = append(taken, fmt.Sprintf("one %s got %s", bad[i].what, x.Brief()))
 			shown = append(shown, x)
@@ -348,7 +360,7 @@ func diesOfNoise(c *probe.Case, good *probe.Request) bool {
 
 // refusal is what comes for a message that over stdio may go without an answer.
 func refusal(c *probe.Case, s *probe.Stream) *probe.Exchange {
-	if !c.Probe().Stdio() {
+	if !c.Probe().OneStream() {
 		return s.Answer()
 	}
 	x, _ := s.Until(c.Probe().Quiet(), heard)

@@ -24,7 +24,7 @@ var jsonrpcIDRules = []Rule{
 			Fix:   "keep the id as it came, a string as a string and a number digit by digit, and send it back",
 		},
 		In: every, Watch: resultIDMatch, Stir: discoverUnderIDs, Under: []string{ruleNoFurther},
-		Break: Break{Faults: []mock.Fault{unusualResult.Set("/id", `"other"`)}},
+		Break: Break{Faults: unusually(func(p mock.Place) mock.Fault { return p.OfResult().Set("/id", `"other"`) })},
 	},
 	{
 		Info: rule.Info{
@@ -58,7 +58,8 @@ var jsonrpcIDRules = []Rule{
 		Break: Break{Faults: []mock.Fault{
 			mock.On(noMethodTogether).Result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},` +
 				`"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"m","version":"1"}}}`),
-		}},
+		}, In: modern},
+		Breaks: []Break{{Faults: []mock.Fault{mock.On(noMethodTogether).Result(`{"prompts":[]}`)}, In: handshakeEra}},
 	},
 }
 
@@ -307,11 +308,12 @@ func aloneAnswers(c *probe.Case) []aloneAnswer {
 			out = append(out, aloneAnswer{r, h})
 		}
 	}
+	// An answer to ping holds nothing that tells it apart.
 	methods := []string{
 		spec.MethodDiscover, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourceTemplatesList,
 	}
 	for _, m := range methods {
-		if m == spec.MethodDiscover || len(c.Facts().List(m).Pages) > 0 {
+		if m == c.Probe().Plainest() || len(c.Facts().List(m).Pages) > 0 {
 			r := c.Request(m, "")
 			add(r, c.Once(r))
 		}

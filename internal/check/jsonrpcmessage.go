@@ -26,7 +26,7 @@ var jsonrpcMessageRules = []Rule{
 		In: every, Watch: versionMember,
 		Break: Break{Faults: []mock.Fault{mock.On(noMethod).Remove("/jsonrpc")}},
 		Breaks: []Break{
-			{Faults: []mock.Fault{unusualResult.Set("/jsonrpc", "2.0")}},
+			{Faults: unusually(func(p mock.Place) mock.Fault { return p.OfResult().Set("/jsonrpc", "2.0") })},
 		},
 	},
 	{
@@ -50,7 +50,8 @@ var jsonrpcMessageRules = []Rule{
 			Fix:   "number requests by integers, or name them by strings",
 		},
 		In: every, Watch: requestIDPresent, Stir: discoverUnderIDs,
-		Break: Break{Faults: []mock.Fault{unusualID.Request(spec.MethodRootsList, `{}`, `1.5`)}, Also: asksTheClient},
+		Break:  Break{Faults: []mock.Fault{unusualID.Request(spec.MethodRootsList, `{}`, `1.5`)}, Also: asksTheClient, In: modern},
+		Breaks: []Break{{Faults: []mock.Fault{unusualPing.Request(spec.MethodPing, `{}`, `1.5`)}, In: handshakeEra}},
 	},
 	{
 		Info: rule.Info{
@@ -60,7 +61,8 @@ var jsonrpcMessageRules = []Rule{
 			Fix:   "number requests by integers, or name them by strings",
 		},
 		In: every, Watch: requestIDNotNull, Stir: discoverUnderIDs,
-		Break: Break{Faults: []mock.Fault{unusualID.Request(spec.MethodRootsList, `{}`, `null`)}, Also: asksTheClient},
+		Break:  Break{Faults: []mock.Fault{unusualID.Request(spec.MethodRootsList, `{}`, `null`)}, Also: asksTheClient, In: modern},
+		Breaks: []Break{{Faults: []mock.Fault{unusualPing.Request(spec.MethodPing, `{}`, `null`)}, In: handshakeEra}},
 	},
 	{
 		Info: rule.Info{
@@ -84,8 +86,10 @@ var jsonrpcMessageRules = []Rule{
 		},
 		In: every, Watch: notificationNoID, Stir: discoverUnderIDs,
 		Break: Break{
-			Faults: []mock.Fault{unusualID.Request(spec.NotificationMessage, `{"level":"info","data":"x"}`, `7`)},
-			Also:   []string{"stdio.server-no-requests", "transport-http.sse-no-server-requests"},
+			Faults: unusually(func(p mock.Place) mock.Fault {
+				return p.Request(spec.NotificationMessage, `{"level":"info","data":"x"}`, `7`)
+			}),
+			Also: []string{"stdio.server-no-requests", "transport-http.sse-no-server-requests"},
 		},
 	},
 	{

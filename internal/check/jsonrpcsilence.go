@@ -27,7 +27,7 @@ func notifyUnknown(c *probe.Case) {
 		return
 	}
 	note := c.Probe().Notification(noNotification).Planting("a notification that nobody knows")
-	if !c.Probe().Stdio() {
+	if !c.Probe().OneStream() {
 		c.Send(note)
 		return
 	}

@@ -22,10 +22,10 @@ func declares(capability string, methods ...string) func(*probe.Case, *probe.Tra
 		f := t.Facts
 		switch {
 		case f.Capabilities == nil:
-			c.UnseenFor("discover.implemented", "the server's capabilities are not known")
+			c.UnseenFor(ruleGreeting(t.Revision), "the server's capabilities are not known")
 			return
 		case f.Declares(capability):
-			c.Pass(f.Discover)
+			c.Pass(f.Greeting)
 			return
 		}
 		l := ledger{c: c}
@@ -34,7 +34,7 @@ func declares(capability string, methods ...string) func(*probe.Case, *probe.Tra
 				continue
 			}
 			if x.Complete() && gives(x) {
-				l.fail("", x.Method, x, "%s gives something, and %s declares no %s", x.Method, f.Discover.Method, capability).And(f.Discover)
+				l.fail("", x.Method, x, "%s gives something, and %s declares no %s", x.Method, f.Greeting.Method, capability).And(f.Greeting)
 			} else {
 				c.Pass(x)
 			}
@@ -78,7 +78,7 @@ func answersList(capability, method string) func(*probe.Case, *probe.Traffic) {
 			return
 		}
 		if f.Capabilities == nil {
-			c.UnseenFor("discover.implemented", "the server's capabilities are not known")
+			c.UnseenFor(ruleGreeting(t.Revision), "the server's capabilities are not known")
 			return
 		}
 		for i, x := range f.List(method).Pages {
@@ -91,19 +91,19 @@ func answersList(capability, method string) func(*probe.Case, *probe.Traffic) {
 				c.Pass(x)
 				continue
 			case x.OK() && raw == nil:
-				c.Fail(x, "the result of %s has no %s", method, member).And(f.Discover)
+				c.Fail(x, "the result of %s has no %s", method, member).And(f.Greeting)
 			case x.OK():
-				c.Fail(x, "%s of %s is %s, not an array", member, method, clipped(string(raw))).In(x.Response, "/result/"+member).And(f.Discover)
+				c.Fail(x, "%s of %s is %s, not an array", member, method, clipped(string(raw))).In(x.Response, "/result/"+member).And(f.Greeting)
 			case i > 0:
 				c.Fail(x, "page %d of %s was answered by %s, with the cursor of the page before it", i+1, method, x.Brief()).And(f.List(method).Pages[i-1])
 			default:
-				c.Fail(x, "%s is declared, and %s was answered by %s", capability, method, x.Brief()).And(f.Discover)
+				c.Fail(x, "%s is declared, and %s was answered by %s", capability, method, x.Brief()).And(f.Greeting)
 			}
 			return
 		}
 		for _, x := range t.Errors() { // in a recording only answers are in the facts
 			if _, later := cursorOf(x); x.Method == method && told(t, x) && !later && x.Is(spec.CodeMethodNotFound) {
-				c.Fail(x, "%s is declared, and %s was answered by %s", capability, method, x.Brief()).And(f.Discover)
+				c.Fail(x, "%s is declared, and %s was answered by %s", capability, method, x.Brief()).And(f.Greeting)
 				return
 			}
 		}

@@ -189,8 +189,8 @@ func TestListsOfServers(t *testing.T) {
 				tc.change(&script)
 			}
 			script.Faults = append(script.Faults, tc.faults...)
-			for _, c := range carriers {
-				o := judgeBy(t, script, c.kind, check.Options{Only: []string{tc.rule}})[tc.rule]
+			for _, c := range modernCarriers {
+				o := judgeBy(t, script, newest(c.kind), check.Options{Only: []string{tc.rule}})[tc.rule]
 				if o.Status != tc.want || o.Because != tc.because {
 					t.Errorf("%s: want %s %s, because %q\n%s", c.kind, tc.want, tc.because, o.Because, show(o))
 				}
@@ -205,7 +205,7 @@ func TestManyPlacesOneFinding(t *testing.T) {
 	for i := range 3 {
 		script.Faults = append(script.Faults, mock.On(spec.MethodResourcesList).Remove(fmt.Sprintf("/result/resources/%d/name", i)))
 	}
-	o := judgeBy(t, script, transport.StreamableHTTP, check.Options{Only: []string{"resources.item-shape"}})["resources.item-shape"]
+	o := judgeBy(t, script, newest(transport.StreamableHTTP), check.Options{Only: []string{"resources.item-shape"}})["resources.item-shape"]
 	if len(o.Blames) != 1 {
 		t.Errorf("%d findings\n%s", len(o.Blames), show(o))
 	}

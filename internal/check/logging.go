@@ -31,7 +31,8 @@ var loggingRules = []Rule{
 		In: every, Watch: loggingDeclared, Stir: stirDeclared, Needs: "--tool",
 		Break: Break{Faults: []mock.Fault{
 			mock.On(spec.MethodDiscover).When(elicitingClient).Remove("/result/capabilities/logging"),
-		}},
+		}, In: modern},
+		Breaks: []Break{{Faults: []mock.Fault{mock.On(spec.MethodInitialize).When(mock.HasParam("/capabilities/roots")).Remove("/result/capabilities/logging")}, In: handshakeEra}},
 	},
 	{
 		Info: rule.Info{
@@ -93,7 +94,8 @@ var loggingRules = []Rule{
 		Break: Break{Faults: []mock.Fault{
 			mock.On(spec.MethodToolsCall).OfType(spec.ResultComplete).When(mock.HasMeta(spec.MetaLogLevel)).Notify(spec.NotificationMessage, logged),
 			mock.On(spec.MethodToolsCall).OfType(spec.ResultComplete).When(mock.HasMeta(spec.MetaLogLevel)).Notify(spec.NotificationMessage, strings.Replace(logged, `"mcprove"`, `"MCProve"`, 1)),
-		}},
+		}, In: modern},
+		Breaks: []Break{{Faults: []mock.Fault{logMessage.When(mock.ParamIs("/name", `"survey_harbour"`)).OnTurn(2).Set("/params/logger", `"Survey"`)}, In: handshakeEra}},
 	},
 	{
 		Info: rule.Info{
@@ -119,18 +121,18 @@ const unseenLog = "no log message was seen: name a tool that logs with --tool 'N
 // stirDeclared hears log messages, and what is declared.
 func stirDeclared(c *probe.Case) {
 	loudCalls(c)
-	c.Once(c.Request(spec.MethodDiscover, "").Capabilities(probe.AllCapabilities))
+	stirDeclarations(c)
 }
 
 func loggingDeclared(c *probe.Case, t *probe.Traffic) {
-	silent := undeclared(t, "logging")
 	for _, s := range sayings(t, spec.NotificationMessage) {
+		silent := undeclared(t, "logging", s.conn)
 		switch {
 		case silent != nil:
 			c.Fail(s.x, "a log message came, and the server declares no logging").In(s.Frame, "").And(silent)
 			return
 		case t.Facts.Capabilities == nil:
-			c.SkipFor("discover.implemented", "what the server declares is not known")
+			c.SkipFor(ruleGreeting(t.Revision), "what the server declares is not known")
 			return
 		default:
 			c.Pass(s.x)
@@ -161,14 +163,12 @@ func loggingInvalidLevel(c *probe.Case) {
 func loggingShape(c *probe.Case, t *probe.Traffic) {
 	var bad one
 	for _, s := range sayings(t, spec.NotificationMessage) {
-		params := s.Message().Params
-		if params == nil {
+		if s.Message().Params == nil {
 			bad.add(c.Fail, s, "a log message has no params")
 			continue
 		}
-		vs, err := spec.ValidateDefinition(t.Revision, "LoggingMessageNotificationParams", params)
-		switch v, malformed := malformation(vs, []string{"/_meta"}); {
-		case err != nil:
+		vs := violations(t.Revision, "LoggingMessageNotification", s.Raw, "/params")
+		switch v, malformed := malformation(vs, []string{"/params/_meta"}); {
 		case malformed:
 			bad.add(c.Fail, s, "a log message is malformed: %s", v.Message)
 		default:

@@ -51,6 +51,10 @@ func loudTools(c *probe.Case) []probe.Tool {
 // all that they say on the way.
 func loudCalls(c *probe.Case) []*probe.Exchange {
 	tools := loudTools(c)
+	if c.Probe().Legacy() { // a connection asks for log messages there, not a request
+		xs := c.CapableCalls()
+		return xs[:min(len(xs), len(tools))]
+	}
 	requests := make([]*probe.Request, len(tools))
 	for i, t := range tools {
 		requests[i] = loudCall(c, t, fmt.Sprintf(`"mcprove-loud-%d"`, i))

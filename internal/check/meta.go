@@ -105,9 +105,9 @@ var metaRules = []Rule{
 			Why:   "clients with an extension, or of a later revision, are refused for what they may send",
 			Fix:   "look only at keys you know, and leave the others alone",
 		},
-		In: modern, Check: reservedNoAssumptions,
+		In: since2506, Check: reservedNoAssumptions,
 		Break: Break{Faults: []mock.Fault{
-			mock.On(spec.MethodDiscover).When(mock.HasMeta(reservedUnknown)).Error(spec.CodeInvalidParams, "unknown key"),
+			mock.On("").When(mock.HasMeta(reservedUnknown)).Error(spec.CodeInvalidParams, "unknown key"),
 		}},
 	},
 	{
@@ -157,7 +157,7 @@ func malformed(c *probe.Case, x *probe.Exchange, what string, lacksVersion bool)
 		c.Pass(x)
 	case lacksVersion && c.Facts().Legacy() && x.Refused():
 		c.Pass(x)
-	case lacksVersion && !c.Facts().Discover.OK() && x.Refused():
+	case lacksVersion && !c.Facts().Greeting.OK() && x.Refused():
 		c.SkipFor("discover.implemented", "whether the server serves the other era too is not known, so neither is the code of its refusal")
 	default:
 		c.Fail(x, "%s %s was answered by %s, not by error %d", x.Method, what, x.Brief(), spec.CodeInvalidParams)
@@ -334,16 +334,24 @@ func sameBut(a, b *probe.Exchange) bool {
 }
 
 // reservedUnknown is a key under a prefix of the protocol that nobody defined.
-const reservedUnknown = "io.modelcontextprotocol/mcprove-unknown"
+// In 2025-06-18 the prefixes of the protocol were others.
+const (
+	reservedUnknown = "io.modelcontextprotocol/mcprove-unknown"
+	reserved2506    = "modelcontextprotocol.io/mcprove-unknown"
+)
 
 func reservedNoAssumptions(c *probe.Case) {
 	rs, ok := plainRequests(c)
 	if !ok {
 		return
 	}
-	x := c.Send(rs[0].Meta(reservedUnknown, `[null,{"a":1}]`).Planting("an unknown key under a reserved prefix"))
+	key := reservedUnknown
+	if c.Probe().Revision() == spec.Rev20250618 {
+		key = reserved2506
+	}
+	x := c.Send(rs[0].Meta(key, `[null,{"a":1}]`).Planting("an unknown key under a reserved prefix"))
 	if !x.OK() {
-		c.Fail(x, "%s with the unknown key %s in _meta was answered by %s", x.Method, reservedUnknown, x.Brief()).And(c.Once(rs[0]))
+		c.Fail(x, "%s with the unknown key %s in _meta was answered by %s", x.Method, key, x.Brief()).And(c.Once(rs[0]))
 		return
 	}
 	c.Pass(x)

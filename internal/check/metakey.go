@@ -27,8 +27,8 @@ var metaKeyRules = []Rule{
 			Fix:   "write keys as com.example/name, without empty labels",
 		},
 		In: since2506, Watch: keyPrefixFormat, Stir: discoverUnderIDs,
-		Break:  Break{Faults: []mock.Fault{metaKey("com..example/x")}},
-		Breaks: []Break{{Faults: []mock.Fault{metaKey("/x")}}},
+		Break:  Break{Faults: metaKey("com..example/x")},
+		Breaks: []Break{{Faults: metaKey("/x")}},
 	},
 	{
 		Info: rule.Info{
@@ -38,7 +38,7 @@ var metaKeyRules = []Rule{
 			Fix:   "use the labels of a domain that is yours",
 		},
 		In: since2506, Watch: keyLabelFormat, Stir: discoverUnderIDs,
-		Break: Break{Faults: []mock.Fault{metaKey("com.1example/x")}},
+		Break: Break{Faults: metaKey("com.1example/x")},
 	},
 	{
 		Info: rule.Info{
@@ -48,7 +48,7 @@ var metaKeyRules = []Rule{
 			Fix:   "leave out what is none of those, a second slash and an underscore in front too",
 		},
 		In: since2506, Watch: keyNameFormat, Stir: discoverUnderIDs,
-		Break: Break{Faults: []mock.Fault{metaKey("com.example/_x")}},
+		Break: Break{Faults: metaKey("com.example/_x")},
 	},
 	{
 		Info: rule.Info{
@@ -58,7 +58,7 @@ var metaKeyRules = []Rule{
 			Fix:   "turn the domain round: example.com becomes com.example/",
 		},
 		In: since2511, Watch: keyReverseDNS, Stir: discoverUnderIDs,
-		Break: Break{Faults: []mock.Fault{metaKey("example.com/x")}},
+		Break: Break{Faults: metaKey("example.com/x")},
 	},
 	{
 		Info: rule.Info{
@@ -68,7 +68,7 @@ var metaKeyRules = []Rule{
 			Fix:   "use a prefix of your own domain",
 		},
 		In: since2511, Watch: reservedPrefix, Stir: discoverUnderIDs,
-		Break: Break{Faults: []mock.Fault{metaKey("com.mcp.tools/x")}},
+		Break: Break{Faults: metaKey("com.mcp.tools/x")},
 	},
 	{
 		Info: rule.Info{
@@ -108,8 +108,8 @@ func tracingServer(s *mock.Script) {
 }
 
 // metaKey puts a key into the _meta of a result.
-func metaKey(key string) mock.Fault {
-	return unusualResult.Set(jsonx.Push("/result/_meta", key), "1")
+func metaKey(key string) []mock.Fault {
+	return unusually(func(p mock.Place) mock.Fault { return p.OfResult().Set(jsonx.Push("/result/_meta", key), "1") })
 }
 
 // metaEntry is one key in a _meta object of a message of the server.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/probe"
-	"github.com/mcprove/mcprove/internal/text"
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
@@ -18,6 +17,12 @@ const mrtrErrors = mrtrPage + "#error-handling"
 // capabilityParam is the pointer of a client capability in params.
 func capabilityParam(path string) string {
 	return "/_meta/io.modelcontextprotocol~1clientCapabilities" + path
+}
+
+// clientHas holds on connections of the handshake era whose client declared
+// exactly that as one capability.
+func clientHas(path, value string) mock.Condition {
+	return mock.Condition{Of: mock.OfEarlier, Name: "/params/capabilities" + path, Is: mock.IsEqual, Value: value}
 }
 
 // mrtrAnswerRules are about what clients answer, and what they may be asked.
@@ -93,12 +98,17 @@ var mrtrAnswerRules = []Rule{
 			Why:   "the client cannot show it, and the call never ends",
 			Fix:   "look at the request's capabilities before you ask; answer -32021 where a mode is missing",
 		},
-		In: modern, Check: modeUndeclared, Needs: "--tool", Under: []string{"meta.no-undeclared-capability"},
+		In: since2511, Check: modeUndeclared, Needs: "--tool", Under: []string{"meta.no-undeclared-capability"},
 		Break: Break{
+			In: modern,
 			Faults: []mock.Fault{
 				mock.On(spec.MethodToolsCall).When(mock.HasParam(capabilityParam("/elicitation/url")), mock.NoParam(capabilityParam("/elicitation/form"))).Lenient(mock.CheckClientCapability),
 			},
 			Also: []string{"meta.no-undeclared-capability"},
+		},
+		Breaks: []Break{
+			{Faults: []mock.Fault{mock.On(spec.MethodToolsCall).When(clientHas("/elicitation", `{"url":{}}`)).Lenient(mock.CheckClientCapability)}, In: handshakeEra, Also: []string{"lifecycle.server-asks-only-declared"}},
+			{Faults: []mock.Fault{mock.On(spec.MethodToolsCall).When(clientHas("/elicitation", `{"form":{}}`)).Lenient(mock.CheckClientCapability)}, In: handshakeEra},
 		},
 	},
 	{
@@ -108,8 +118,11 @@ var mrtrAnswerRules = []Rule{
 			Why:   "older clients declare {} and cannot open pages",
 			Fix:   "ask by URL only when the capability has url",
 		},
-		In: modern, Check: emptyMeansForm, Needs: "--tool",
-		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodToolsCall).When(mock.ParamIs(capabilityParam("/elicitation"), `{}`)).Lenient(mock.CheckClientCapability)}},
+		In: since2511, Check: emptyMeansForm, Needs: "--tool",
+		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodToolsCall).When(mock.ParamIs(capabilityParam("/elicitation"), `{}`)).Lenient(mock.CheckClientCapability)}, In: modern},
+		Breaks: []Break{
+			{Faults: []mock.Fault{mock.On(spec.MethodToolsCall).When(clientHas("/elicitation", `{}`)).Lenient(mock.CheckClientCapability)}, In: handshakeEra},
+		},
 	},
 	{
 		Info: rule.Info{
@@ -120,7 +133,11 @@ var mrtrAnswerRules = []Rule{
 		},
 		In: since2511, Check: noCredentials, Needs: "--tool",
 		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodToolsCall).When(mock.ParamIs("/name", `"`+urlTool+`"`), mock.HasParam("/inputResponses")).
-			Set("/result/content/0/text", `"token ghp_0123456789abcdefghijABCDEFGHIJ012345"`)}},
+			Set("/result/content/0/text", `"token ghp_0123456789abcdefghijABCDEFGHIJ012345"`)}, In: modern},
+		Breaks: []Break{
+			{Faults: []mock.Fault{mock.On(spec.MethodToolsCall).When(mock.ParamIs("/name", `"`+urlTool+`"`), mock.EarlierHas("/params/capabilities/elicitation/url")).
+				Set("/result/content/0/text", `"token ghp_0123456789abcdefghijABCDEFGHIJ012345"`)}, In: handshakeEra},
+		},
 	},
 	{
 		Info: rule.Info{
@@ -130,7 +147,10 @@ var mrtrAnswerRules = []Rule{
 			Fix:   "leave tools and toolChoice out unless sampling.tools is declared",
 		},
 		In: since2511, Check: samplingTools, Needs: "--tool",
-		Break: Break{Faults: []mock.Fault{onCall(sampleTool).When(mock.NoParam(capabilityParam("/sampling/tools"))).Set(sampleAt+"/params/toolChoice", `{"mode":"auto"}`)}},
+		Break: Break{Faults: []mock.Fault{onCall(sampleTool).When(mock.NoParam(capabilityParam("/sampling/tools"))).Set(sampleAt+"/params/toolChoice", `{"mode":"auto"}`)}, In: modern},
+		Breaks: []Break{
+			{Faults: []mock.Fault{mock.OnNotification(spec.MethodCreateMessage).When(mock.ParamIs("/name", `"`+sampleTool+`"`), clientHas("/sampling", `{}`)).Set("/params/toolChoice", `{"mode":"auto"}`)}, In: handshakeEra},
+		},
 	},
 	{
 		Info: rule.Info{
@@ -289,100 +309,6 @@ func declineHandled(c *probe.Case) {
 			default:
 				c.Pass(y)
 			}
-		}
-	}
-}
-
-// asksUnder makes the request of x with other client capabilities, and judges
-// each thing that is asked then.
-func asksUnder(c *probe.Case, x *probe.Exchange, capabilities string, bad func(*ask) bool) {
-	y := c.Send(x.Request.Capabilities(capabilities))
-	for _, a := range inputsOf(y) {
-		if bad(&a) {
-			c.Fail(y, "%s asks %s of a client that declares %s", x.Method, describe(&a), capabilities).In(y.Response, "/result/"+spec.FieldInputRequests)
-			return
-		}
-	}
-	c.Pass(y)
-}
-
-// describe is what is asked, in a few words.
-func describe(a *ask) string {
-	switch {
-	case a.url():
-		return "a URL elicitation"
-	case a.form():
-		return "a form elicitation"
-	}
-	return a.method
-}
-
-func modeUndeclared(c *probe.Case) {
-	for _, x := range askers(c, asking(isElicit)) {
-		asksUnder(c, x, `{"elicitation":{"form":{}}}`, isURL)
-		asksUnder(c, x, `{"elicitation":{"url":{}}}`, isForm)
-	}
-}
-
-func emptyMeansForm(c *probe.Case) {
-	for _, x := range askers(c, asking(isURL)) {
-		asksUnder(c, x, `{"elicitation":{}}`, isURL)
-	}
-}
-
-func samplingTools(c *probe.Case) {
-	for _, x := range askers(c, asking(isSampling)) {
-		asksUnder(c, x, `{"sampling":{}}`, func(a *ask) bool {
-			return isSampling(a) && (a.get("/tools") != nil || a.get("/toolChoice") != nil)
-		})
-	}
-}
-
-func undeclaredCapability(c *probe.Case) {
-	for _, without := range []struct {
-		is           func(*ask) bool
-		capabilities string
-	}{
-		{isElicit, `{"sampling":{},"roots":{}}`},
-		{isSampling, `{"elicitation":{"form":{},"url":{}},"roots":{}}`},
-		{func(a *ask) bool { return a.method == spec.MethodRootsList }, `{"elicitation":{"form":{},"url":{}},"sampling":{}}`},
-	} {
-		for _, x := range c.Asks() {
-			if asking(without.is)(x) {
-				asksUnder(c, x, without.capabilities, without.is)
-				break
-			}
-		}
-	}
-	c.Unseen("%s", probe.NoAsk)
-}
-
-// noCredentials goes through a page as far as a client can, and looks at what
-// the tool says afterwards.
-func noCredentials(c *probe.Case) {
-	known := &text.Redactor{}
-	for _, x := range askers(c, asking(isURL)) {
-		first, ok := anew(c, x)
-		if !ok {
-			return
-		}
-		y := c.Send(retry(first, replies(first)))
-		for _, b := range probe.Elements(y.Member("content")) {
-			if s := probe.Text(probe.Lookup(b, "/text")); known.String(s) != s {
-				c.Fail(y, "the result after a URL elicitation holds what looks like a credential: %.120s", known.String(s)).And(first)
-				return
-			}
-		}
-		c.Pass(y)
-	}
-}
-
-func rootsUndeclared(c *probe.Case, t *probe.Traffic) {
-	c.Pass(nil)
-	for _, a := range asks(t) {
-		if a.method == spec.MethodRootsList && (a.x == nil || a.x.Declared("roots") == nil) {
-			c.Fail(a.x, "roots/list is asked of a client that does not declare roots").In(a.frame, a.at)
-			return
 		}
 	}
 }

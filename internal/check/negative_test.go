@@ -49,7 +49,7 @@ func scripted(kind transport.Kind, faults ...mock.Fault) func(*testing.T) transp
 	return func(*testing.T) transport.Target {
 		s := specimen()
 		s.Faults = faults
-		for _, c := range carriers {
+		for _, c := range modernCarriers {
 			if c.kind == kind {
 				return c.target(mock.New(s))
 			}

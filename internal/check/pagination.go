@@ -34,7 +34,7 @@ var paginationRules = []Rule{
 			Fix:   "answer a cursor you cannot read or did not make with code -32602; without pages every cursor is such a one",
 		},
 		In: every, Check: invalidCursor,
-		Break: Break{Faults: []mock.Fault{mock.Lenient(mock.CheckCursorInvalid)}},
+		Break: Break{Faults: []mock.Fault{mock.Lenient(mock.CheckCursorInvalid)}, Also: []string{"tasks-legacy.list-cursor-32602"}},
 		Breaks: []Break{
 			{Faults: []mock.Fault{mock.On("").When(mock.ParamIs("/cursor", string(jsonx.Quote(noCursor)))).Set("/error/code", "-32603")}},
 		},
@@ -48,9 +48,9 @@ var paginationRules = []Rule{
 		},
 		In: every, Check: stableCursors,
 		Break: Break{Faults: []mock.Fault{
-			mock.On(spec.MethodResourceTemplatesList).OnPage(2).OnTurn(2).Error(spec.CodeInvalidParams, "the cursor was used"),
+			cursorAgain.Error(spec.CodeInvalidParams, "the cursor was used"),
 		}},
-		Breaks: []Break{{Faults: []mock.Fault{mock.On(spec.MethodResourceTemplatesList).OnPage(2).OnTurn(2).Set("/result/resourceTemplates", "[]")}}},
+		Breaks: []Break{{Faults: []mock.Fault{cursorAgain.Set("/result/resourceTemplates", "[]")}}},
 	},
 	{
 		Info: rule.Info{
@@ -181,10 +181,15 @@ func paged(c *probe.Case, judge func(*probe.List)) {
 	c.Unseen("no list has a second page that stays as it is")
 }
 
+// cursorMark tells a faulty mock that a cursor was used before.
+const cursorMark = "cursor-again"
+
+var cursorAgain = mock.On(spec.MethodResourceTemplatesList).OnPage(2).When(mock.ParamIs(markAt, `"`+cursorMark+`"`))
+
 func stableCursors(c *probe.Case) {
 	paged(c, func(list *probe.List) {
 		cursor, _ := nextCursor(list.Pages[0])
-		x := c.Send(c.Request(list.Method, "").Param(spec.FieldCursor, string(jsonx.Quote(cursor))))
+		x := c.Send(marked(c.Request(list.Method, "").Param(spec.FieldCursor, string(jsonx.Quote(cursor))), cursorMark))
 		before := list.Pages[1]
 		if x.OK() && slices.Equal(itemsOf(list.Method, x), itemsOf(list.Method, before)) {
 			c.Pass(x)

@@ -18,7 +18,7 @@ var premiseRules = []Rule{
 			Why:   "a server that refuses or drops every request works with no client at all",
 			Fix:   "answer server/discover, and the list methods of what you offer, by a result",
 		},
-		In: modern, Check: answers,
+		In: every, Check: answers,
 		Break: Break{Faults: []mock.Fault{mock.On("").Error(spec.CodeInternalError, "no")}},
 	},
 	{
@@ -28,7 +28,7 @@ var premiseRules = []Rule{
 			Why:   "one request ends the server for everybody who uses it",
 			Fix:   "answer what you cannot serve by an error; look at what the server wrote before it ended",
 		},
-		In: modern, Watch: staysUp,
+		In: every, Watch: staysUp,
 		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodToolsCall).OnTurn(2).Die()}},
 	},
 }
@@ -66,10 +66,10 @@ func staysUp(c *probe.Case, t *probe.Traffic) {
 func answers(c *probe.Case) {
 	f := c.Facts()
 	if f.Answers() {
-		c.Pass(f.Discover)
+		c.Pass(f.Greeting)
 		return
 	}
-	x := f.Discover
+	x := f.Greeting
 	b := c.Fail(x, "no well-formed request was answered by a result: %s %s", x.Method, outcome(x))
 	for _, l := range f.Lists {
 		b.And(l.Pages...)

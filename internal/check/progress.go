@@ -140,7 +140,7 @@ var progressRules = []Rule{
 		},
 		In: every, Watch: progressRate, Stir: stir, Needs: "--tool",
 		Break: Break{
-			Faults: []mock.Fault{{Place: progress.When(mock.ParamIs("/name", `"survey_harbour"`)), Op: mock.OpRepeat, Count: 2 * mostPerSecond}},
+			Faults: []mock.Fault{{Place: progress.When(mock.ParamIs("/name", `"survey_harbour"`), mock.Not(mock.MetaIs(spec.MetaProgressToken, tokenCancelled))), Op: mock.OpRepeat, Count: 2 * mostPerSecond}},
 			Also:   []string{"progress.monotonic"},
 		},
 	},
@@ -342,14 +342,12 @@ func progressLate(c *probe.Case, t *probe.Traffic) {
 func progressShape(c *probe.Case, t *probe.Traffic) {
 	var bad one
 	for _, s := range sayings(t, spec.NotificationProgress) {
-		params := s.Message().Params
-		if params == nil {
+		if s.Message().Params == nil {
 			bad.add(c.Fail, s, "a progress notification has no params")
 			continue
 		}
-		vs, err := spec.ValidateDefinition(t.Revision, "ProgressNotificationParams", params)
-		switch v, malformed := malformation(vs, []string{"/progressToken", "/_meta"}); {
-		case err != nil:
+		vs := violations(t.Revision, "ProgressNotification", s.Raw, "/params")
+		switch v, malformed := malformation(vs, []string{"/params/progressToken", "/params/_meta"}); {
 		case malformed:
 			bad.add(c.Fail, s, "a progress notification is malformed: %s", v.Message)
 		default:
@@ -436,7 +434,7 @@ func progressRate(c *probe.Case, t *probe.Traffic) {
 func rate(c *probe.Case, t *probe.Traffic, method, what, unseen string) {
 	times := map[*probe.Exchange][]time.Time{}
 	for _, s := range sayings(t, method) {
-		if s.x != nil {
+		if s.x != nil && s.x.ID != nil { // what comes on a standing stream is of many requests
 			times[s.x] = append(times[s.x], s.Time)
 		}
 	}

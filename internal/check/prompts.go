@@ -108,11 +108,13 @@ var promptRules = []Rule{
 			Why:   "a client is told of changes that it has no handler for",
 			Fix:   "declare prompts.listChanged, or do not send notifications/prompts/list_changed",
 		},
-		In: every, Watch: promptsRespected, Stir: stirSubscriptions, Needs: "--tool",
+		In: every, Watch: promptsRespected, Stir: stirTold, Needs: "--tool",
 		Break: Break{
+			In:     modern,
 			Faults: []mock.Fault{mock.On(spec.MethodDiscover).Remove("/result/capabilities/prompts/listChanged")},
 			Also:   []string{"subscriptions.ack-omits-unsupported"},
 		},
+		Breaks: []Break{{Faults: []mock.Fault{mock.On(spec.MethodInitialize).Remove("/result/capabilities/prompts/listChanged")}, In: handshakeEra}},
 	},
 }
 
@@ -262,12 +264,19 @@ func sentAs(x *probe.Exchange, s string) bool {
 func promptsRespected(c *probe.Case, t *probe.Traffic) {
 	f := t.Facts
 	if f.Capabilities == nil {
-		c.UnseenFor("discover.implemented", "the server's capabilities are not known")
+		c.UnseenFor(ruleGreeting(t.Revision), "the server's capabilities are not known")
 		return
 	}
 	for _, n := range t.Notifications(spec.NotificationPromptsListChanged) {
-		if !f.Declares("prompts.listChanged") {
-			c.Fail(n.Exchange, "the server sent %s, and declares no prompts.listChanged", n.Message().Method).In(n.Frame, "").And(f.Discover)
+		silent := f.Greeting
+		switch {
+		case t.Revision.Era() == spec.Legacy:
+			silent = undeclared(t, "prompts.listChanged", n.Conn)
+		case f.Declares("prompts.listChanged"):
+			silent = nil
+		}
+		if silent != nil {
+			c.Fail(n.Exchange, "the server sent %s, and declares no prompts.listChanged", n.Message().Method).In(n.Frame, "").And(silent)
 			return
 		}
 		c.Pass(n.Exchange)

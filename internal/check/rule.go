@@ -20,6 +20,8 @@ type Rule struct {
 	rule.Info
 	// In is the revisions that have the rule, those in which it is built.
 	In spec.Range
+	// Except is a revision between those that does not have it, zero for none.
+	Except spec.Revision
 	// Check sends what it needs. Watch only looks at what crossed.
 	Check func(*probe.Case)
 	Watch func(*probe.Case, *probe.Traffic)
@@ -27,8 +29,12 @@ type Rule struct {
 	// nothing of its own, and shares with others what it can.
 	Stir func(*probe.Case)
 	// Apart: Check never uses the shared connection, so that over stdio it may
-	// run beside the others, on processes of its own.
+	// run beside the others, on processes of its own. One revision of an era
+	// judges it there for all; see [Options.Claim].
 	Apart bool
+	// Whole: the rule is about the server and not about a revision, and costs so
+	// much that one run of a target judges it for all; see [Options.Claim].
+	Whole bool
 	// Under are rules that say the same from closer by: where one of them is
 	// blamed, this one is skipped because of it. One cause, one finding.
 	Under []string
@@ -57,6 +63,9 @@ type Break struct {
 	// Only is the transport at which the fault can be seen; zero is every one
 	// that the rule has.
 	Only transport.Kind
+	// In is the revisions in which the fault can be seen; zero is every one that
+	// the rule has.
+	In spec.Range
 }
 
 // Apply breaks a script.
@@ -72,6 +81,9 @@ func (b *Break) Apply(s *mock.Script) {
 
 // modernServer is a Base that serves no revision of the handshake era.
 func modernServer(s *mock.Script) { s.Revisions = spec.Modern.Revisions() }
+
+// Has reports whether a revision has the rule.
+func (r *Rule) Has(v spec.Revision) bool { return r.In.Contains(v) && v != r.Except }
 
 // On reports whether the rule is one of a transport.
 func (r *Rule) On(k transport.Kind) bool {
@@ -91,12 +103,27 @@ var topics = [][]Rule{
 	headerNameRules,
 	headerValueRules,
 	httpOriginRules,
+	secOriginRules,
+	secCrossRules,
+	secSurfaceRules,
+	secLeakRules,
+	secKeyRules,
+	secStateRules,
+	secSessionRules,
+	secProcessRules,
+	secMalformedRules,
 	httpNotificationRules,
 	httpStatusRules,
 	httpStreamRules,
 	httpEarlierRules,
 	httpCloseRules,
 	httpBindRules,
+	httpSSERules,
+	batchRules,
+	httpGetRules,
+	httpLegacyRules,
+	sessionRules,
+	sseResumeRules,
 	paramHeaderRules,
 	paramCallRules,
 	jsonrpcRules,
@@ -110,6 +137,14 @@ var topics = [][]Rule{
 	discoverRules,
 	versionRules,
 	eraRules,
+	lifecycleRules,
+	lifecycleVersionRules,
+	lifecycleKeptRules,
+	pingRules,
+	logLevelRules,
+	resourceLegacyRules,
+	toolLegacyRules,
+	messageLegacyRules,
 	removedRules,
 	statelessRules,
 	capabilityRules,
@@ -117,12 +152,14 @@ var topics = [][]Rule{
 	mrtrStateRules,
 	mrtrAnswerRules,
 	elicitationRules,
+	elicitationLegacyRules,
 	samplingRules,
 	subscriptionRules,
 	subscriptionStreamRules,
 	subscriptionEndRules,
 	cancelRules,
 	cancelCallRules,
+	tasksLegacyRules,
 	stdioRules,
 	stdioProcessRules,
 	cachingRules,
@@ -158,7 +195,7 @@ var all = sync.OnceValue(func() []*Rule {
 			r.Family = Family
 			r.Revisions = nil
 			for _, rev := range spec.All() {
-				if r.In.Contains(rev) {
+				if r.Has(rev) {
 					r.Revisions = append(r.Revisions, rev.String())
 				}
 			}
@@ -193,6 +230,10 @@ func Infos() []rule.Info {
 	return out
 }
 
+// Quick are the rules to adopt first: a page of somebody else's, answers that
+// reach another request, and tools that weigh too much or change.
+var Quick = []string{ruleOriginSeen, ruleCrossUnique, ruleCrossDuplicate, ruleListBytes, ruleSurfaceCalls}
+
 // Match reports whether a rule is named by a pattern: its id, the part before
 // the dot, or a prefix that ends in *.
 func Match(id, pattern string) bool {
@@ -205,9 +246,15 @@ func Match(id, pattern string) bool {
 
 // Ranges of revisions that rules have.
 var (
-	every     = spec.Range{}
-	modern    = spec.Range{Since: spec.Rev20260728}
-	since2503 = spec.Range{Since: spec.Rev20250326}
-	since2506 = spec.Range{Since: spec.Rev20250618}
-	since2511 = spec.Range{Since: spec.Rev20251125}
+	every  = spec.Range{}
+	modern = spec.Range{Since: spec.Rev20260728}
+	// handshakeEra is every revision with initialize; early and late are those
+	// before and after its rules of operation became a MUST.
+	handshakeEra = spec.Range{Until: spec.Rev20251125}
+	early        = spec.Range{Until: spec.Rev20250326}
+	late         = spec.Range{Since: spec.Rev20250618, Until: spec.Rev20251125}
+	only2511     = spec.Range{Since: spec.Rev20251125, Until: spec.Rev20251125}
+	since2503    = spec.Range{Since: spec.Rev20250326}
+	since2506    = spec.Range{Since: spec.Rev20250618}
+	since2511    = spec.Range{Since: spec.Rev20251125}
 )

@@ -22,13 +22,85 @@ import (
 	"github.com/mcprove/mcprove/transport"
 )
 
-// carriers are the ways to reach a mock without sockets and processes.
-var carriers = []struct {
+// carrier is a way to reach a mock without sockets and processes.
+type carrier struct {
 	kind   transport.Kind
 	target func(*mock.Server) transport.Target
-}{
-	{transport.StreamableHTTP, func(s *mock.Server) transport.Target { return s.HTTP("mock") }},
-	{transport.Stdio, func(s *mock.Server) transport.Target { return s.Stdio("mock") }},
+}
+
+// ssePath is where the mock serves HTTP+SSE.
+const ssePath = "/sse"
+
+// carriers are those of all revisions; modernCarriers those of the newest.
+var (
+	modernCarriers = []carrier{
+		{transport.StreamableHTTP, func(s *mock.Server) transport.Target { return s.HTTP("mock") }},
+		{transport.Stdio, func(s *mock.Server) transport.Target { return s.Stdio("mock") }},
+	}
+	carriers = append(slices.Clone(modernCarriers), carrier{transport.HTTPSSE, func(s *mock.Server) transport.Target {
+		return (&transport.Handler{Handler: s, URL: "http://localhost" + ssePath, Name: "mock"}).HTTPSSE()
+	}})
+)
+
+// stage is one way in which a server is judged.
+type stage struct {
+	kind     transport.Kind
+	revision spec.Revision
+}
+
+func (s stage) String() string { return s.kind.String() + "/" + s.revision.String() }
+
+// newest is a transport in the newest revision.
+func newest(k transport.Kind) stage { return stage{k, spec.Latest} }
+
+// serves reports whether a transport belongs to a revision.
+func serves(k transport.Kind, r spec.Revision) bool {
+	switch k {
+	case transport.HTTPSSE:
+		return r == spec.Rev20241105
+	case transport.StreamableHTTP:
+		return r >= spec.Rev20250326
+	}
+	return true
+}
+
+// everyStage is every transport in every revision that has it.
+func everyStage() []stage {
+	var out []stage
+	for _, c := range carriers {
+		for _, r := range spec.All() {
+			if serves(c.kind, r) {
+				out = append(out, stage{c.kind, r})
+			}
+		}
+	}
+	return out
+}
+
+// stages are those at which a fault of a rule is tried: on each transport the
+// newest revision of each era that has the rule. A rule of the handshake era
+// alone is tried at the oldest revision over HTTP and over HTTP+SSE too; for one
+// of both eras that would be the same again.
+func stages(r *check.Rule, b *check.Break) []stage {
+	both := r.In.Contains(spec.Legacy.Revisions()[len(spec.Legacy.Revisions())-1]) && r.In.Contains(spec.Latest)
+	var out []stage
+	for _, c := range carriers {
+		if !r.On(c.kind) || b.Only != 0 && b.Only != c.kind || both && c.kind == transport.HTTPSSE {
+			continue
+		}
+		for _, e := range []spec.Era{spec.Legacy, spec.Modern} {
+			fit := slices.DeleteFunc(e.Revisions(), func(v spec.Revision) bool {
+				return !serves(c.kind, v) || !r.Has(v) || !b.In.Contains(v)
+			})
+			if len(fit) > 1 && c.kind == transport.StreamableHTTP && !both {
+				out = append(out, stage{c.kind, fit[0]})
+			}
+			if len(fit) > 0 {
+				out = append(out, stage{c.kind, fit[len(fit)-1]})
+			}
+		}
+	}
+	return out
 }
 
 // namedTools are those that a user of the specimen may name for the rules that
@@ -39,32 +111,31 @@ var namedTools = map[string]json.RawMessage{
 }
 
 // judge runs every rule over a script.
-func judge(t *testing.T, script mock.Script, kind transport.Kind) map[string]check.Outcome {
+func judge(t *testing.T, script mock.Script, at stage) map[string]check.Outcome {
 	t.Helper()
-	return judgeBy(t, script, kind, check.Options{Options: probe.Options{Failing: failing}})
+	return judgeBy(t, script, at, check.Options{Options: probe.Options{Failing: failing}})
 }
 
-func judgeBy(t *testing.T, script mock.Script, kind transport.Kind, o check.Options) map[string]check.Outcome {
+func judgeBy(t *testing.T, script mock.Script, at stage, o check.Options) map[string]check.Outcome {
 	t.Helper()
-	i := slices.IndexFunc(carriers, func(c struct {
-		kind   transport.Kind
-		target func(*mock.Server) transport.Target
-	}) bool {
-		return c.kind == kind
-	})
+	i := slices.IndexFunc(carriers, func(c carrier) bool { return c.kind == at.kind })
 	if ttl := script.State.TTL; ttl < time.Second {
 		o.StateTTL = ttl // short enough to see it end
 	}
 	if o.Tools == nil {
 		o.Tools = namedTools
 	}
+	if at.kind == transport.HTTPSSE {
+		script.SSEPath = ssePath
+	}
+	o.Revision = at.revision
 	return judgeAt(t, carriers[i].target(mock.New(script)), o)
 }
 
 // judgeAt judges a target.
 func judgeAt(t *testing.T, target transport.Target, o check.Options) map[string]check.Outcome {
 	t.Helper()
-	o.Revision, o.Mine = spec.Rev20260728, true
+	o.Mine = true
 	if o.Timeout == 0 {
 		o.Timeout = 5 * time.Second
 	}
@@ -128,14 +199,14 @@ func specimen() mock.Script {
 	return s
 }
 
-// bases are the servers without a fault: the specimen, and what the breaks of
-// rules that it cannot show are put on. A break names its base by address, so
-// that each is judged once.
-func bases() map[string]func(*mock.Script) {
-	out := map[string]func(*mock.Script){"specimen": func(*mock.Script) {}}
+// bases are the servers without a fault at a stage: the specimen, and what the
+// breaks of rules that it cannot show are put on. A break names its base by
+// address, so that each is judged once.
+func bases(at stage) map[string]func(*mock.Script) {
+	out := map[string]func(*mock.Script){"specimen": nil}
 	for _, r := range check.Rules() {
 		for _, b := range append([]check.Break{r.Break}, r.Breaks...) {
-			if b.Base != nil {
+			if b.Base != nil && slices.Contains(stages(r, &b), at) {
 				out[baseName(b.Base)] = b.Base
 			}
 		}
@@ -150,16 +221,20 @@ func baseName(base func(*mock.Script)) string {
 	return runtime.FuncForPC(reflect.ValueOf(base).Pointer()).Name()
 }
 
+// turns bounds how many bases are judged at once: what a tool takes is measured,
+// and on a loaded machine a quick one seems slow.
+var turns = make(chan struct{}, 8)
+
 // clean is what comes out for a base, judged once.
-var clean = func() func(*testing.T, func(*mock.Script), transport.Kind) map[string]check.Outcome {
+var clean = func() func(*testing.T, func(*mock.Script), stage) map[string]check.Outcome {
 	type once struct {
 		sync.Once
 		got map[string]check.Outcome
 	}
 	var mu sync.Mutex
 	all := map[string]*once{}
-	return func(t *testing.T, base func(*mock.Script), k transport.Kind) map[string]check.Outcome {
-		key := baseName(base) + " " + k.String()
+	return func(t *testing.T, base func(*mock.Script), at stage) map[string]check.Outcome {
+		key := baseName(base) + " " + at.String()
 		mu.Lock()
 		if all[key] == nil {
 			all[key] = &once{}
@@ -167,14 +242,16 @@ var clean = func() func(*testing.T, func(*mock.Script), transport.Kind) map[stri
 		o := all[key]
 		mu.Unlock()
 		o.Do(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
 			s := specimen()
 			if base != nil {
 				base(&s)
 			}
-			o.got = judge(t, s, k)
+			o.got = judge(t, s, at)
 			for _, out := range o.got {
 				if out.Status > rule.Note { // see testBreak
-					o.got = judgeBy(t, s, k, check.Options{Options: probe.Options{Failing: failing, Quiet: probe.DefaultQuiet}})
+					o.got = judgeBy(t, s, at, check.Options{Options: probe.Options{Failing: failing, Quiet: probe.DefaultQuiet}})
 					break
 				}
 			}
@@ -183,29 +260,64 @@ var clean = func() func(*testing.T, func(*mock.Script), transport.Kind) map[stri
 	}
 }()
 
-// unjudged are rules that pass nowhere on the specimens, with the reason.
+// unjudged are rules that pass nowhere on the specimens, with the reason; those
+// of one era alone have its name before the id.
 var unjudged = map[string]string{
-	"progress.token-unique":               "a server of this revision sends no requests",
-	"logging.not-newly-adopted":           "it declares logging, which is worth a remark",
-	"icons.same-origin":                   "over stdio there is no host to compare with",
-	"jsonrpc.internal-error-32603":        "nothing in it fails by itself",
-	"jsonrpc.request-id-present":          "a server of this revision sends no requests",
-	"jsonrpc.request-id-not-null":         "a server of this revision sends no requests",
-	"cancel.only-own-inflight":            "it ends a subscription by a result, and cancels nothing",
-	"cancel.request-id-required":          "it ends a subscription by a result, and cancels nothing",
-	"cancel.receiver-no-response":         "over HTTP nothing is heard of a request whose stream was closed",
-	"cancel.receiver-stops":               "over HTTP nothing is heard of a request whose stream was closed",
-	"subscriptions.graceful-result":       "over HTTP no server is told to end",
-	"subscriptions.graceful-result-shape": "over HTTP no server is told to end",
+	"progress.token-unique":                  "no request of it has a progress token",
+	"logging.not-newly-adopted":              "it declares logging, which is worth a remark",
+	"icons.same-origin":                      "over stdio there is no host to compare with",
+	"jsonrpc.internal-error-32603":           "nothing in it fails by itself",
+	"modern:jsonrpc.request-id-present":      "a server of this revision sends no requests",
+	"modern:jsonrpc.request-id-not-null":     "a server of this revision sends no requests",
+	"cancel.only-own-inflight":               "it cancels nothing: a subscription it ends by a result",
+	"tasks-legacy.cancel-by-tasks-cancel":    "it cancels nothing",
+	"tasks-legacy.list-not-without-identity": "over stdio there is nobody else to list tasks for",
+	"cancel.request-id-required":             "it ends a subscription by a result, and cancels nothing",
+	"cancel.receiver-no-response":            "over HTTP nothing can be said of a request that was cancelled",
+	"cancel.receiver-stops":                  "over HTTP nothing can be said of a request that was cancelled",
+	"subscriptions.graceful-result":          "over HTTP no server is told to end",
+	"subscriptions.graceful-result-shape":    "over HTTP no server is told to end",
+}
+
+// unjudgedAt is why a rule passes nowhere at a stage, empty where it should.
+func unjudgedAt(id string, at stage) string {
+	if reason := unjudged[id]; reason != "" {
+		return reason
+	}
+	return unjudged[eraName(at)+":"+id]
+}
+
+func eraName(at stage) string {
+	if at.revision.Era() == spec.Legacy {
+		return "legacy"
+	}
+	return "modern"
+}
+
+// baseless reports whether a rule can be judged on servers of its own alone, and
+// none of them is tried at the stage.
+func baseless(id string, at stage) bool {
+	r, _ := check.Find(id)
+	return !slices.ContainsFunc(append([]check.Break{r.Break}, r.Breaks...), func(b check.Break) bool {
+		return b.Base == nil || slices.Contains(stages(r, &b), at)
+	})
 }
 
 // The servers without a fault get no finding, and every rule passes on one.
 func TestCleanServer(t *testing.T) {
-	for _, c := range carriers {
-		t.Run(c.kind.String(), func(t *testing.T) {
+	for _, at := range everyStage() {
+		t.Run(at.String(), func(t *testing.T) {
+			t.Parallel()
+			if at.kind != transport.StreamableHTTP { // there they wait, and here they compute
+				var wait sync.WaitGroup
+				for _, base := range bases(at) {
+					wait.Go(func() { clean(t, base, at) })
+				}
+				wait.Wait()
+			}
 			passed, why := map[string]bool{}, map[string]string{}
-			for name, base := range bases() {
-				for id, o := range clean(t, base, c.kind) {
+			for name, base := range bases(at) {
+				for id, o := range clean(t, base, at) {
 					switch o.Status {
 					case rule.Fail, rule.Warn, rule.Error:
 						t.Errorf("%s: %s", name, show(o))
@@ -216,7 +328,7 @@ func TestCleanServer(t *testing.T) {
 				}
 			}
 			for id, reason := range why {
-				if !passed[id] && unjudged[id] == "" && faultless[id] == "" {
+				if !passed[id] && unjudgedAt(id, at) == "" && faultless[id] == "" && !baseless(id, at) {
 					t.Errorf("%s: skipped: %s", id, reason)
 				}
 			}
@@ -234,7 +346,7 @@ func blamed(o check.Outcome) bool {
 const mostConsequences = 5
 
 // sampled is how many rules there are to one whose faults are tried in short runs.
-const sampled = 24
+const sampled = 30
 
 // Each fault is found by its rule, and by no other but those it names.
 func TestFaults(t *testing.T) {
@@ -247,21 +359,24 @@ func TestFaults(t *testing.T) {
 			if len(b.Faults) == 0 && b.Change == nil {
 				continue
 			}
-			for _, c := range carriers {
-				if !r.On(c.kind) || b.Only != 0 && b.Only != c.kind {
-					continue
-				}
-				t.Run(fmt.Sprintf("%s/%d/%s", r.ID, i, c.kind), func(t *testing.T) {
+			for _, at := range stages(r, &b) {
+				t.Run(fmt.Sprintf("%s/%d/%s", r.ID, i, at), func(t *testing.T) {
 					t.Parallel()
 					script := specimen()
 					b.Apply(&script)
-					testBreak(t, r, &b, clean(t, b.Base, c.kind), func(quiet time.Duration) map[string]check.Outcome {
-						return judgeBy(t, script, c.kind, check.Options{Options: probe.Options{Failing: failing, Quiet: quiet}})
+					testBreak(t, r, &b, clean(t, b.Base, at), func(quiet time.Duration) map[string]check.Outcome {
+						return judgeBy(t, script, at, check.Options{Options: probe.Options{Failing: failing, Quiet: quiet}})
 					})
 				})
 			}
 		}
 	}
+}
+
+// isPremise reports whether hardly anything can be judged without a rule: that
+// there are answers, and that a further client gets its handshake.
+func isPremise(r *check.Rule) bool {
+	return r.ID == probe.RuleAnswers || r.ID == "lifecycle.init-result" || r.ID == "lifecycle.version-echo"
 }
 
 func testBreak(t *testing.T, r *check.Rule, b *check.Break, before map[string]check.Outcome, judge func(quiet time.Duration) map[string]check.Outcome) {
@@ -312,14 +427,14 @@ func testBreak(t *testing.T, r *check.Rule, b *check.Break, before map[string]ch
 		}
 	}
 
-	for n := 0; n < 2 && len(changed) > mostConsequences && r.ID != probe.RuleAnswers; n++ {
+	for n := 0; n < 2 && len(changed) > mostConsequences && !isPremise(r); n++ {
 		now := again()
 		changed = slices.DeleteFunc(changed, func(id string) bool {
 			id, _, _ = strings.Cut(id, " ")
 			return now[id].Status == rule.Pass
 		})
 	}
-	if len(changed) > mostConsequences && r.ID != probe.RuleAnswers {
+	if len(changed) > mostConsequences && !isPremise(r) {
 		t.Errorf("%d other rules are no longer passed:\n  %s", len(changed), strings.Join(changed, "\n  "))
 	}
 }
@@ -328,6 +443,9 @@ func testBreak(t *testing.T, r *check.Rule, b *check.Break, before map[string]ch
 // shows them instead.
 var faultless = map[string]string{
 	"transport-http.bind-localhost": "TestBindLocalhost: it needs a socket",
+	"sec.bind-all":                  "TestBindLocalhost: it needs a socket",
+	"sec.surface-per-env":           "TestRulesOnProcesses: it needs a process",
+	"sec.surface-after-restart":     "TestRulesOnProcesses: it needs a process",
 }
 
 // Every rule that can fail has a fault that shows it.

@@ -24,6 +24,13 @@ type Options struct {
 	// Budget bounds the run; zero is 40 s. What was not judged by then is
 	// skipped, and says so.
 	Budget time.Duration
+	// Unserved is asked whether to go on where the server does not serve the
+	// revision, or answers nothing of it; nil goes on. It may take its time.
+	Unserved func(*Result) bool
+	// Claim is told, before the checks begin, of the rules that need be judged in
+	// one run of a target only, each by a key, and answers which of them this run
+	// judges; nil judges them all. Two runs that need the same have the same key.
+	Claim func(keys []string) []string
 	// Done is told of each rule that was judged, may be nil. Calls do not
 	// overlap.
 	Done func(done, all int)
@@ -45,11 +52,14 @@ type Result struct {
 	Facts     *probe.Facts
 	Traffic   *probe.Traffic
 	Outcomes  []Outcome // sorted by id
-	// Unserved is the rule that says why the server does not serve the revision;
-	// empty for one that does.
+	// Unserved says why the server does not serve the revision; empty for one
+	// that does.
 	Unserved string
 	Elapsed  time.Duration
 }
+
+// Served reports whether the server serves the revision.
+func (r *Result) Served() bool { return r.Facts.Answers() && r.Unserved == "" }
 
 // workers is how many checks run side by side over HTTP, and how many on
 // processes of their own over stdio.
@@ -78,10 +88,15 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 	rules := o.rules(target.Kind())
 	r := &Result{Revision: o.Revision, Transport: target.Kind(), Facts: p.Facts()}
 	j := &judging{o: &o, result: r, all: len(rules)}
-	if why := exempt(p.Facts(), o.Revision, target.Kind()); why != nil {
-		if why.unserved {
-			r.Unserved = why.because
-		}
+	why := exempt(p.Facts(), o.Revision, target.Kind())
+	if why != nil && why.unserved {
+		r.Unserved = why.words
+	}
+	if !r.Served() && o.Unserved != nil && !o.Unserved(r) {
+		p.Close(ctx)
+		return r, nil
+	}
+	if why != nil {
 		rules = j.leaveOut(rules, why)
 	}
 	if p.Facts().Answers() {
@@ -141,7 +156,7 @@ func (o *Options) rules(k transport.Kind) []*Rule {
 		return slices.ContainsFunc(patterns, func(p string) bool { return Match(id, p) })
 	}
 	return slices.DeleteFunc(slices.Clone(Rules()), func(r *Rule) bool {
-		return !r.In.Contains(o.Revision) || !r.On(k) || named(r.ID, o.Skip) ||
+		return !r.Has(o.Revision) || !r.On(k) || named(r.ID, o.Skip) ||
 			len(o.Only) > 0 && !named(r.ID, o.Only) && r.ID != probe.RuleAnswers
 	})
 }
@@ -168,14 +183,14 @@ func (j *judging) add(r *Rule, v probe.Verdict) {
 // run beside them.
 func (j *judging) active(ctx context.Context, p *probe.Probe, rules []*Rule) {
 	workers := workersHTTP
-	if p.Stdio() {
+	if p.OneStream() {
 		workers = 1
 	}
 	var shared, apart []*Rule
-	for _, r := range rules {
+	for _, r := range j.claimed(p, rules) {
 		switch {
 		case r.Check == nil && r.Stir == nil:
-		case p.Stdio() && r.Apart:
+		case p.OneStream() && r.Apart:
 			apart = append(apart, r)
 		default:
 			shared = append(shared, r)
@@ -207,6 +222,36 @@ func (j *judging) active(ctx context.Context, p *probe.Probe, rules []*Rule) {
 	do(shared, workers, p.Judge)
 	do(apart, workersStdio, p.JudgeApart)
 	wait.Wait()
+}
+
+// claimed leaves out the rules that another run judges: those about the server
+// as a whole, and over stdio those that start processes of their own, which one
+// revision of an era judges for all. A process takes longer to start than most
+// servers take for everything else.
+func (j *judging) claimed(p *probe.Probe, rules []*Rule) []*Rule {
+	if j.o.Claim == nil {
+		return rules
+	}
+	key := func(r *Rule) string {
+		switch {
+		case r.Whole:
+			return r.ID
+		case r.Apart && p.OneStream():
+			return j.o.Revision.Era().String() + " " + r.ID
+		}
+		return ""
+	}
+	var keys []string
+	for _, r := range rules {
+		if k := key(r); k != "" {
+			keys = append(keys, k)
+		}
+	}
+	mine := j.o.Claim(keys)
+	return slices.DeleteFunc(slices.Clone(rules), func(r *Rule) bool {
+		k := key(r)
+		return k != "" && !slices.Contains(mine, k)
+	})
 }
 
 // rank is zero for rules that others are skipped because of.

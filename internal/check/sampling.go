@@ -48,11 +48,12 @@ func messagesWith(blocks string) string {
 
 // samples makes one rule about sampling requests that looks on.
 func samples(id, level string, basis rule.Basis, section string, in spec.Range, watch func(*probe.Case, *probe.Traffic), title, why, fix string, fault mock.Fault) Rule {
-	return Rule{
+	r := Rule{
 		Info: rule.Info{ID: id, Level: level, Basis: basis, Section: section, Title: title, Why: why, Fix: fix},
 		In:   in, Watch: watch, Stir: stirAsks, Needs: "--tool",
-		Break: Break{Faults: []mock.Fault{fault}},
 	}
+	r.Break, r.Breaks = ofAsk(fault, in)
+	return r
 }
 
 func sampleShape(c *probe.Case, t *probe.Traffic) {

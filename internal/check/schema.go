@@ -32,7 +32,8 @@ var schemaRules = []Rule{
 			oneMoreTool(`{"name":"mcprove_schema","inputSchema":{"type":"object","properties":{"a":{"type":"strng"}}}}`),
 		}},
 		Breaks: []Break{
-			{Faults: []mock.Fault{oneMoreTool(`{"name":"mcprove_schema","inputSchema":{"type":"object"},"outputSchema":{"required":true}}`)}},
+			// The root of a schema has a form in 2025-11-25, which says so too.
+			{Faults: []mock.Fault{oneMoreTool(`{"name":"mcprove_schema","inputSchema":{"type":"object"},"outputSchema":{"required":true}}`)}, In: modern},
 		},
 	},
 	{

@@ -92,7 +92,7 @@ func TestSecondReading(t *testing.T) {
 		r := &reading.Rules[i]
 		for j := range r.Situations {
 			s := &r.Situations[j]
-			for _, c := range carriers {
+			for _, c := range modernCarriers {
 				if s.Transport != "any" && s.Transport != transportName(c.kind) {
 					continue
 				}
@@ -144,7 +144,7 @@ func (s *situation) play(t *testing.T, perfect *perfectServer, id string, k tran
 // The server that the second reader thought up gets no finding at all.
 func TestPerfectServer(t *testing.T) {
 	perfect := readingAgain(t).Perfect
-	for _, c := range carriers {
+	for _, c := range modernCarriers {
 		t.Run(c.kind.String(), func(t *testing.T) {
 			t.Parallel()
 			target, erased := (&readServer{}).target(t, &perfect, c.kind)

@@ -198,12 +198,12 @@ func firstRequestAny(c *probe.Case) {
 func multiConversation(c *probe.Case) {
 	var plain []*probe.Request
 	for _, m := range []string{spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodDiscover} {
-		if m == spec.MethodDiscover && c.Facts().Discover.OK() || len(c.Facts().List(m).Pages) > 0 {
+		if m == spec.MethodDiscover && c.Facts().Greeting.OK() || len(c.Facts().List(m).Pages) > 0 {
 			plain = append(plain, c.Request(m, ""))
 		}
 	}
 	if len(plain) == 0 {
-		c.Lacks(c.Facts().Discover)
+		c.Lacks(c.Facts().Greeting)
 		return
 	}
 	type turn struct {

@@ -90,7 +90,7 @@ var stdioRules = []Rule{
 			Why:     "there is no HTTP response to challenge: clients do not look for one here, and cannot sign in",
 			Fix:     "take credentials from the environment of the process, and say in the error which variable is missing",
 		},
-		In: modern, Watch: noAuthFlow,
+		In: since2503, Watch: noAuthFlow,
 		Break: Break{Faults: []mock.Fault{mock.On(spec.MethodPromptsList).Set("/result/_meta/com.example~1challenge",
 			`["Bearer resource_metadata=\"https://example.com/.well-known/oauth-protected-resource\""]`)}},
 	},

@@ -126,9 +126,9 @@ func endInput(c *probe.Case, filter string) *endOfInput {
 	if conn == nil {
 		return &endOfInput{skip: "a further connection could not be opened"}
 	}
-	e := &endOfInput{x: c.SendOn(conn, c.Request(spec.MethodDiscover, ""))}
+	e := &endOfInput{x: c.SendOn(conn, plain(c))}
 	if !e.x.OK() {
-		e.skip = "on a further connection server/discover " + outcome(e.x)
+		e.skip = "on a further connection " + e.x.Method + " " + outcome(e.x)
 		return e
 	}
 	if filter != "" {
@@ -201,6 +201,8 @@ func processesLeft(c *probe.Case) {
 	e, ok := plainEnd(c)
 	switch {
 	case !ok:
+	case !e.ended && c.Probe().Legacy():
+		c.Skip("the server does not end with its input")
 	case !e.ended:
 		c.SkipFor("stdio.exit-on-eof", "the server does not end with its input")
 	case !e.isProcess:

@@ -216,6 +216,6 @@ func inputsValidated(c *probe.Case) {
 	case tried == 0:
 		c.Skip("no tool that may be called works and has a schema that refuses some arguments")
 	case accepted != "":
-		c.SkipFor("tools.input-validation-is-error", "the tool %s takes arguments that its schema refuses, and survives them", brief(accepted))
+		c.SkipFor(ruleBadArguments(c.Probe().Revision()), "the tool %s takes arguments that its schema refuses, and survives them", brief(accepted))
 	}
 }

@@ -25,7 +25,8 @@ var toolChangedRules = []Rule{
 		Under: []string{"tools.capability-declared"},
 		Break: Break{Faults: []mock.Fault{
 			mock.On(spec.MethodDiscover).When(elicitingClient).Set("/result/capabilities/tools/listChanged", "false"),
-		}},
+		}, In: modern},
+		Breaks: []Break{{Faults: []mock.Fault{mock.On(spec.MethodInitialize).When(mock.HasParam("/capabilities/roots")).Set("/result/capabilities/tools/listChanged", "false")}, In: handshakeEra}},
 	},
 }
 
@@ -35,18 +36,18 @@ func stirChanged(c *probe.Case) {
 	if c.Facts().Declares("tools.listChanged") {
 		witnessed(c, "tools.listChanged")
 	}
-	c.Once(c.Request(spec.MethodDiscover, "").Capabilities(probe.AllCapabilities))
+	stirDeclarations(c)
 }
 
 func toolsChangedDeclared(c *probe.Case, t *probe.Traffic) {
-	silent := undeclared(t, "tools.listChanged")
 	for _, r := range t.Notifications(spec.NotificationToolsListChanged) {
+		silent := undeclared(t, "tools.listChanged", r.Conn)
 		switch {
 		case silent != nil:
 			c.Fail(r.Exchange, "a change of the tools is told, and the server does not declare tools.listChanged").In(r.Frame, "").And(silent)
 			return
 		case t.Facts.Capabilities == nil:
-			c.SkipFor("discover.implemented", "what the server declares is not known")
+			c.SkipFor(ruleGreeting(t.Revision), "what the server declares is not known")
 			return
 		default:
 			c.Pass(r.Exchange)

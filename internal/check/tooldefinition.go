@@ -150,6 +150,7 @@ func toolViolation(r spec.Revision, i probe.Item) (spec.Violation, bool) {
 		case v.Disputed, v.Kind == spec.Unreadable, startsWithAny(v.Pointer, toolShapeElsewhere):
 		case schema != nil && v.Pointer == "/inputSchema" && jsonx.KindOf(schema) != jsonx.Object:
 		case v.Pointer == "/inputSchema/type", v.Pointer == "/inputSchema" && v.Member == "type":
+		case v.Pointer == "/outputSchema/type", v.Pointer == "/outputSchema" && v.Member == "type":
 		default:
 			return v, true
 		}

@@ -26,7 +26,7 @@ var toolOutcomeRules = []Rule{
 		In: since2506, Watch: outputConforms, Stir: callTools, Needs: "--tool",
 		Break: Break{
 			Faults: []mock.Fault{structuredCall.Set("/result/structuredContent", `"mcprove"`)},
-			Also:   []string{"tools.structured-text-mirror"},
+			Also:   []string{"tools.structured-text-mirror", "tools.structured-object-legacy"},
 		},
 		Breaks: []Break{
 			{Faults: []mock.Fault{structuredCall.Remove("/result/structuredContent")}},

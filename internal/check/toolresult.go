@@ -87,6 +87,7 @@ var toolResultRules = []Rule{
 		Break: Break{Faults: []mock.Fault{
 			plainCall.Set("/result/content/-", `{"type":"resource","resource":{"uri":"mcprove://embedded","text":"a"}}`),
 			mock.On(spec.MethodDiscover).When(elicitingClient).Remove("/result/capabilities/resources"),
+			mock.On(spec.MethodInitialize).When(mock.HasParam("/capabilities/roots"), mock.RevisionIs(spec.Rev20251125)).Remove("/result/capabilities/resources"),
 		}},
 	},
 	{
@@ -280,18 +281,18 @@ func holdsJSON(content, value json.RawMessage) bool {
 // embeddings sees resources in results, and what is declared.
 func embeddings(c *probe.Case) {
 	c.Calls()
-	c.Once(c.Request(spec.MethodDiscover, "").Capabilities(probe.AllCapabilities))
+	stirDeclarations(c)
 }
 
 func resultEmbeds(c *probe.Case, t *probe.Traffic) {
-	silent := undeclared(t, "resources")
 	for _, b := range outputBlocks(t) {
+		silent := undeclared(t, "resources", b.x.Conn)
 		switch {
 		case b.kind != spec.ContentResource:
 		case t.Facts.Capabilities == nil:
-			c.SkipFor("discover.implemented", "what the server declares is not known")
+			c.SkipFor(ruleGreeting(t.Revision), "what the server declares is not known")
 		case silent != nil:
-			b.at(c.Fail(b.x, "the tool %s embeds a resource, and server/discover declares no resources", brief(called(b.x))).And(silent), "")
+			b.at(c.Fail(b.x, "the tool %s embeds a resource, and %s declares no resources", brief(called(b.x)), silent.Method).And(silent), "")
 			return
 		default:
 			c.Pass(b.x)
@@ -300,10 +301,31 @@ func resultEmbeds(c *probe.Case, t *probe.Traffic) {
 	c.Unseen("no call of a tool gave an embedded resource")
 }
 
-// undeclared is an answer to server/discover, or to initialize, that lacks a
-// capability; nil where each has it.
-func undeclared(t *probe.Traffic, path string) *probe.Exchange {
+// stirDeclarations sees what the server declares to a client that has every
+// capability: some servers declare by what the client says of itself.
+func stirDeclarations(c *probe.Case) {
+	if c.Probe().Legacy() {
+		c.CapableCalls()
+		return
+	}
+	c.Once(c.Request(spec.MethodDiscover, "").Capabilities(probe.AllCapabilities))
+}
+
+// undeclared is an answer to server/discover that lacks a capability; nil where
+// each has it. In the handshake era it is the answer to initialize on the
+// connection, where it is known.
+func undeclared(t *probe.Traffic, path string, conn int) *probe.Exchange {
+	if t.Revision.Era() == spec.Modern {
+		conn = 0
+	}
+	return probe.Known(t, fmt.Sprintf("undeclared %s %d", path, conn), func() *probe.Exchange { return findUndeclared(t, path, conn) })
+}
+
+func findUndeclared(t *probe.Traffic, path string, conn int) *probe.Exchange {
 	for _, x := range t.Results(spec.MethodDiscover, spec.MethodInitialize) {
+		if conn != 0 && x.Conn != conn {
+			continue
+		}
 		if x.OK() && x.Planted() == "" && jsonx.KindOf(x.Member("capabilities")) == jsonx.Object && !announces(x, path) {
 			return x
 		}

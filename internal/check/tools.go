@@ -25,12 +25,13 @@ var toolListRules = []Rule{
 			Why:   "clients that look at the capabilities first never ask for the tools",
 			Fix:   `add "tools": {} to the capabilities`,
 		},
-		In: modern, Check: toolsDeclared,
+		In: every, Check: toolsDeclared,
 		// A server that tells only some clients: with no tools for all, every
 		// rule about tools would be skipped.
 		Break: Break{Faults: []mock.Fault{
 			mock.On(spec.MethodDiscover).When(elicitingClient).Remove("/result/capabilities/tools"),
-		}},
+		}, In: modern},
+		Breaks: []Break{{Faults: []mock.Fault{mock.On(spec.MethodInitialize).When(mock.HasParam("/capabilities/roots")).Remove("/result/capabilities/tools")}, In: handshakeEra}},
 	},
 	{
 		Info: rule.Info{
@@ -87,24 +88,35 @@ var elicitingClient = mock.HasParam("/_meta/io.modelcontextprotocol~1clientCapab
 
 func toolsDeclared(c *probe.Case) {
 	if c.Facts().Capabilities == nil {
-		c.SkipFor("discover.implemented", "what the server declares is not known")
+		c.SkipFor(ruleGreeting(c.Probe().Revision()), "what the server declares is not known")
 		return
 	}
-	d := c.Facts().Discover
+	d := c.Facts().Greeting
+	list := func() *probe.Exchange {
+		return c.Once(c.Request(spec.MethodToolsList, "").Capabilities(probe.AllCapabilities))
+	}
 	if announces(d, "tools") {
 		// Some servers declare by what the client says of itself.
-		d = c.Once(c.Request(spec.MethodDiscover, "").Capabilities(probe.AllCapabilities))
+		if c.Probe().Legacy() {
+			conn, ok := c.Capable()
+			if !ok {
+				return
+			}
+			d, list = conn.Greeting(), func() *probe.Exchange { return c.SendOn(conn, c.Request(spec.MethodToolsList, "")) }
+		} else {
+			d = c.Once(c.Request(spec.MethodDiscover, "").Capabilities(probe.AllCapabilities))
+		}
 		if !d.OK() || announces(d, "tools") {
-			c.Pass(c.Facts().Discover)
+			c.Pass(c.Facts().Greeting)
 			return
 		}
 	}
-	x := c.Once(c.Request(spec.MethodToolsList, "").Capabilities(probe.AllCapabilities))
+	x := list()
 	if !x.OK() || len(probe.Elements(x.Member("tools"))) == 0 {
 		c.Pass(x)
 		return
 	}
-	c.Fail(x, "tools/list shows %d tools, and server/discover declares no tools", len(probe.Elements(x.Member("tools")))).And(d)
+	c.Fail(x, "tools/list shows %d tools, and %s declares no tools", len(probe.Elements(x.Member("tools"))), d.Method).And(d)
 }
 
 // announces reports whether an answer to server/discover declares a capability,

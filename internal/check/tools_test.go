@@ -107,12 +107,12 @@ func TestToolVerdicts(t *testing.T) {
 		{"http is tolerated", "icons.src-scheme", small(nil, safe("show", nothing, `,"icons":[{"src":"http://example.com/a.png"}]`, says)), rule.Pass, ""},
 		{"icons that are no array", "icons.shape", small(nil, safe("show", nothing, `,"icons":{"src":"https://example.com/a.png"}`, says)), rule.Fail, "not an array"},
 	} {
-		for _, c := range carriers {
+		for _, c := range modernCarriers {
 			t.Run(tc.name+"/"+tc.rule+"/"+c.kind.String(), func(t *testing.T) {
 				if strings.Contains(tc.name, "too many requests") && c.kind.String() == "stdio" {
 					t.Skip("a status of HTTP")
 				}
-				o := judgeBy(t, tc.script, c.kind, check.Options{Only: []string{tc.rule}})[tc.rule]
+				o := judgeBy(t, tc.script, newest(c.kind), check.Options{Only: []string{tc.rule}})[tc.rule]
 				said := o.Reason
 				for _, b := range o.Blames {
 					said += "\n" + b.Message

@@ -17,6 +17,18 @@ const (
 	ruleResultID    = "jsonrpc.result-id-match"
 )
 
+// ruleGreeting is the rule that says that a server tells what it is, without
+// which its capabilities are not known.
+func ruleGreeting(r spec.Revision) string {
+	if r.Era() == spec.Legacy {
+		return ruleInitResult
+	}
+	return ruleImplemented
+}
+
+// plain is the request that every server answers.
+func plain(c *probe.Case) *probe.Request { return c.Request(c.Probe().Plainest(), "") }
+
 // exemption is why most rules are left out for a server: the rule that says so,
 // the words for it, and which rules hold all the same.
 type exemption struct {
@@ -34,24 +46,15 @@ var ofEndpoint = []string{
 	"transport-http.bind-localhost",
 }
 
-// OlderEra reports whether a server that answers has no server/discover and
-// speaks in the way of an older revision.
-func (r *Result) OlderEra() bool { return r.Unserved == ruleImplemented }
-
-// Spare skips what says that an older server does not serve the revision: it
-// does not claim to.
-func (r *Result) Spare(reason string) {
-	for i := range r.Outcomes {
-		if o := &r.Outcomes[i]; o.Rule.ID == ruleImplemented {
-			o.Verdict = probe.Verdict{Status: rule.Skip, Reason: reason}
-		}
-	}
-}
-
 // inEveryRevision: rules that a server need keep which does not serve the
 // revision.
 func inEveryRevision(r *Rule) bool {
-	return slices.Contains(ofEndpoint, r.ID) || r.Transport == "stdio" && r.In.Contains(spec.Rev20251125)
+	return slices.Contains(ofEndpoint, r.ID) || r.Transport == "stdio" && r.Has(spec.Rev20251125)
+}
+
+// beforeAgreement: rules that can be judged where initialize agrees on nothing.
+func beforeAgreement(r *Rule) bool {
+	return slices.Contains([]string{probe.RuleAnswers, probe.RuleStaysUp, ruleInitResult, ruleAlternative}, r.ID)
 }
 
 // aboutIDs: rules that can be judged where answers do not say whose they are.
@@ -83,16 +86,35 @@ func exempt(f *probe.Facts, r spec.Revision, k transport.Kind) *exemption {
 			words: "no answer of the server repeats the id of its request, so that over stdio no client hears one"}
 	}
 	because, words := unserved(f, r)
-	if because == "" {
+	switch {
+	case words == "":
 		return nil
+	case because == "":
+		return &exemption{words: words, holds: func(*Rule) bool { return false }, unserved: true}
+	case r.Era() == spec.Legacy:
+		return &exemption{because: because, words: words, holds: beforeAgreement} // it says that it does
 	}
 	return &exemption{because: because, words: words, holds: inEveryRevision, unserved: true}
 }
 
 // unserved says why a server that answers something does not serve the
-// revision, and the rule that says so. It is empty for every other server.
+// revision, and the rule that says so where that is a fault. Both are empty for
+// every other server.
 func unserved(f *probe.Facts, r spec.Revision) (because, words string) {
 	if r.Era() != spec.Modern {
+		if f.Agreed != 0 && f.Agreed != r {
+			return "", "the server answers initialize for " + r.String() + " with " + f.Agreed.String() + ": it does not serve the revision"
+		}
+		if f.Greeting.Is(spec.CodeUnsupportedVersion) {
+			return "", "the server answers initialize by the error of revisions without a handshake: it does not serve " + r.String()
+		}
+		if f.Agreed == 0 && f.Greeting.OK() {
+			because = ruleInitResult
+			if versionIn(f.Greeting) != "" {
+				because = ruleAlternative
+			}
+			return because, "the answer to initialize names no revision with a handshake, so that no session began"
+		}
 		return "", ""
 	}
 	var served, typed bool
@@ -109,7 +131,7 @@ func unserved(f *probe.Facts, r spec.Revision) (because, words string) {
 	}
 	// A server of the handshake era that does not insist on its handshake
 	// answers lists in its own language.
-	if _, refused := f.Discover.Code(); refused && served && !typed && !f.Discover.Is(spec.CodeUnsupportedVersion) {
+	if _, refused := f.Greeting.Code(); refused && served && !typed && !f.Greeting.Is(spec.CodeUnsupportedVersion) {
 		return ruleImplemented, "the server has no server/discover, and its results are those of an older revision: it does not serve " + r.String()
 	}
 	return "", ""

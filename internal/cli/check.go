@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/mcprove/mcprove/internal/check"
-	"github.com/mcprove/mcprove/internal/cli/version"
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/report"
@@ -40,6 +39,8 @@ type checkFlags struct {
 	failOn     string
 	baseline   string
 	update     bool
+	quick      bool
+	listBytes  int
 }
 
 func (f *checkFlags) add(cmd *cobra.Command) {
@@ -51,6 +52,8 @@ func (f *checkFlags) add(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.failing, "failing", nil, "a request that fails inside the server, so that its error can be judged: 'resources/read={\"uri\": \"x://y\"}' (repeatable)")
 	fs.BoolVar(&f.mine, "target-is-mine", false, "send malformed requests to a target that is not on this machine, too")
 	fs.DurationVar(&f.stateTTL, "state-ttl", 0, "how long a requestState of the server is valid, so that its expiry can be seen")
+	fs.BoolVar(&f.quick, "quick", false, "run the three tests to adopt first, in the newest revision served: a foreign Origin; concurrent requests with unique and with equal ids; the size of tools/list, and whether it changes by calls")
+	fs.IntVar(&f.listBytes, "max-list-bytes", 0, "fail a tools/list of more than this many bytes (default: warn above 65536)")
 	fs.StringVar(&f.failOn, "fail-on", "", "mildest status that fails: fail or warn (default fail)")
 	fs.StringVar(&f.baseline, "baseline", "", "`FILE` of accepted findings (default: "+baselineFile+" where it exists)")
 	fs.BoolVar(&f.update, "update-baseline", false, "write what fails now into the baseline, and pass")
@@ -91,6 +94,7 @@ judges every target in it and compares what they show.`,
 		Example: `  mcprove check -- npx -y @modelcontextprotocol/server-everything
   mcprove check http://127.0.0.1:3000/mcp
   mcprove check http://127.0.0.1:3000/mcp -- node server.js
+  mcprove check --quick http://127.0.0.1:3000/mcp
   mcprove check --tool 'search={"query":"go"}' --only tools -- ./my-server
   mcprove check -o github --report junit=check.xml --config mcprove.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -198,6 +202,8 @@ type checkPlan struct {
 	failOn    rule.Status
 	baseline  string
 	must      bool // the user named the baseline
+	quick     bool
+	listBytes int
 	// given are the flags that a run needs to come to the same verdict again.
 	given []string
 }
@@ -210,6 +216,18 @@ func (f *checkFlags) plan(s checkConfig) (*checkPlan, error) {
 	}
 	if len(f.only) > 0 {
 		p.only = f.only
+	}
+	if f.listBytes < 0 {
+		return nil, usage("--max-list-bytes", "a number of bytes, such as 65536", "%d is below zero", f.listBytes)
+	}
+	if p.quick, p.listBytes = f.quick, f.listBytes; p.quick {
+		if len(f.only) > 0 {
+			return nil, usage("--quick", "leave one of them out", "--quick and --only both choose rules")
+		}
+		p.only = check.Quick
+	}
+	if p.listBytes > 0 {
+		p.given = append(p.given, "--max-list-bytes", fmt.Sprint(p.listBytes))
 	}
 	for _, t := range f.tools {
 		p.given = append(p.given, "--tool", t)
@@ -333,87 +351,11 @@ func (c *checkRun) judge(ctx context.Context, t *target) error {
 	if len(asked) == 0 && so.Revision != 0 {
 		asked = []spec.Revision{so.Revision}
 	}
-	if len(asked) == 0 {
-		asked = built
+	v := &visit{run: c, target: t, options: so, status: status}
+	if len(asked) > 0 {
+		return v.asked(ctx, asked)
 	}
-	for _, r := range asked {
-		if !slices.Contains(built, r) {
-			c.missed = append(c.missed, fmt.Sprintf("revision %s is not built into check yet; built: %s", r, dates(built)))
-			continue
-		}
-		result, err := c.run(ctx, t, r, so, status)
-		if err != nil {
-			return err
-		}
-		if !result.Facts.Answers() || result.OlderEra() {
-			ok, err := c.other(ctx, t, r, so)
-			if err != nil {
-				return err
-			}
-			if ok && !result.Facts.Answers() {
-				continue
-			}
-			if ok {
-				result.Spare("the server does not claim " + r.String())
-			}
-		}
-		c.unknownTools(t, result)
-		c.app.opened = true
-		c.judged = append(c.judged, judged{t, result})
-		c.claims(t, result)
-	}
-	return nil
-}
-
-// built are the revisions that check can judge.
-var built = []spec.Revision{spec.Rev20260728}
-
-func dates(rs []spec.Revision) string {
-	var out []string
-	for _, r := range rs {
-		out = append(out, r.String())
-	}
-	return strings.Join(out, ", ")
-}
-
-// run judges one target at one revision.
-func (c *checkRun) run(ctx context.Context, t *target, r spec.Revision, so session.Options, status *status) (*check.Result, error) {
-	o := check.Options{Only: c.plan.only, Skip: c.plan.skip}
-	o.Revision, o.Version, o.Tools, o.Failing, o.StateTTL = r, version.String(), c.plan.tools, c.plan.failing, c.plan.stateTTL
-	o.Mine = c.plan.mine || local(t.Target)
-	o.Start = so.Timeouts.Start
-	o.Timeout = so.Timeouts.Request
-	o.Progress = func(what string) { status.set("judging " + t.name + ": " + what) }
-	o.Done = func(done, all int) { status.set(fmt.Sprintf("judging %s by %s: %d of %d rules", t.name, r, done, all)) }
-	if c.flags.verbose {
-		o.Tap = c.app.trace
-		o.Stderr = &lineWriter{a: c.app, prefix: "server: "}
-	}
-	return check.Run(ctx, t.Target, o)
-}
-
-// other finds out what a server speaks that answers nothing of a revision. It
-// returns true when that is another revision, which is no fault, and an error
-// when the server cannot be talked to at all.
-func (c *checkRun) other(ctx context.Context, t *target, r spec.Revision, so session.Options) (bool, error) {
-	so.Era, so.Revision = spec.Legacy, 0
-	so.Timeouts.Start, so.Timeouts.Request = min(so.Timeouts.Start, otherTime), min(so.Timeouts.Request, otherTime)
-	s, err := session.Open(ctx, t.Target, so)
-	if err != nil {
-		switch transport.ReasonOf(err) {
-		case transport.Unreachable, transport.NotStarted, transport.AuthNeeded, transport.TLSFailed, transport.NotFound:
-			return false, err
-		case transport.Died:
-			c.dead = err
-		}
-		return false, ctx.Err()
-	}
-	speaks := s.Negotiated().Revision
-	closeSession(ctx, s)
-	note := fmt.Sprintf("%s speaks %s and not %s; check judges %s", t.name, speaks, r, dates(built))
-	c.notes = append(c.notes, note)
-	c.missed = append(c.missed, note)
-	return true, nil
+	return v.served(ctx)
 }
 
 // answered reports whether a failed negotiation shows a server that is there:
@@ -440,22 +382,6 @@ func (c *checkRun) unknownTools(t *target, r *check.Result) {
 		if !slices.ContainsFunc(r.Facts.Tools(), func(i probe.Item) bool { return i.Name == name }) {
 			c.missed = append(c.missed, fmt.Sprintf("%s lists no tool %q, which was to be called", t.name, name))
 		}
-	}
-}
-
-// otherTime bounds the attempt to speak another era.
-const otherTime = 5 * time.Second
-
-// claims notes what the server says it speaks and check cannot judge.
-func (c *checkRun) claims(t *target, r *check.Result) {
-	var left []string
-	for _, v := range r.Facts.Supported {
-		if rev, err := spec.ParseRevision(v); err == nil && !slices.Contains(built, rev) {
-			left = append(left, v)
-		}
-	}
-	if len(left) > 0 {
-		c.notes = append(c.notes, fmt.Sprintf("%s also claims %s, which check does not judge yet", t.name, strings.Join(left, ", ")))
 	}
 }
 

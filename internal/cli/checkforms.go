@@ -3,8 +3,9 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/mcprove/mcprove/internal/check"
 	"github.com/mcprove/mcprove/internal/probe"
@@ -16,43 +17,66 @@ import (
 const sameSurfaceID = "check-forms-agree"
 
 // compareForms compares what the forms of one server show, where a run judged
-// several: the same code should not have other tools over stdio than over HTTP.
+// several: the same code should not have other tools over stdio than over HTTP,
+// nor in another revision.
 func (c *checkRun) compareForms() {
 	if len(c.judged) < 2 {
 		return
 	}
 	first := c.judged[0]
 	for _, other := range c.judged[1:] {
-		f := rule.Finding{
-			ID: sameSurfaceID, Status: rule.Pass, Target: other.target.name, Count: 1,
-			Message: "it shows the same as " + first.target.name,
+		as := first.target.name
+		revision := other.result.Revision.String()
+		across := other.result.Revision != first.result.Revision
+		if across {
+			as += " in " + first.result.Revision.String()
 		}
-		if diff := differs(first.result.Facts, other.result.Facts); diff != "" {
+		f := rule.Finding{ID: sameSurfaceID, Status: rule.Pass, Target: other.target.name, Count: 1, Message: "it shows the same as " + as}
+		if diff := differs(first.result.Facts, other.result.Facts, across); diff != "" {
 			f.Status = rule.Warn
-			f.Message = fmt.Sprintf("it does not show the same as %s: %s", first.target.name, diff)
+			f.Message = fmt.Sprintf("it does not show the same as %s: %s", as, diff)
+			if across {
+				f.Message = "in " + revision + " " + f.Message
+			}
 		}
 		f.Fingerprint = rule.Fingerprint(check.Family, f.ID, f.Target)
+		if across {
+			f.Fingerprint = rule.Fingerprint(check.Family, f.ID, f.Target, revision)
+		}
 		f.Detail = checkDetail{
 			Rule: f.ID, Status: f.Status.String(), Level: rule.Should, Message: f.Message, Target: f.Target, Count: 1,
-			Revision: other.result.Revision.String(), Transport: other.result.Transport.String(), Evidence: []probe.Crossed{}, Fingerprint: f.Fingerprint,
+			Revision: revision, Revisions: []string{revision}, Transport: other.result.Transport.String(), Evidence: []probe.Crossed{}, Fingerprint: f.Fingerprint,
 		}
 		c.extra = append(c.extra, f)
 	}
 }
 
-// differs says the first difference between two surfaces, empty for none.
-func differs(a, b *probe.Facts) string {
+// everywhere are the members of an item that mean the same in every revision.
+var everywhere = []string{"name", "uri", "uriTemplate", "description", "inputSchema", "mimeType", "arguments"}
+
+// differs says the first difference between two surfaces, empty for none. Of
+// other revisions only what all of them have is compared.
+func differs(a, b *probe.Facts, across bool) string {
+	same := func(x, y probe.Item) bool {
+		if !across {
+			return probe.Same(x.Raw, y.Raw)
+		}
+		return !slices.ContainsFunc(everywhere, func(m string) bool {
+			p, q := x.Get(m), y.Get(m)
+			return (p == nil) != (q == nil) || p != nil && !probe.Same(p, q)
+		})
+	}
 	for _, m := range []string{spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourceTemplatesList} {
 		x, y := items(a.List(m)), items(b.List(m))
-		for name, raw := range x {
+		for _, name := range slices.Sorted(maps.Keys(x)) {
 			switch other, ok := y[name]; {
 			case !ok:
 				return fmt.Sprintf("%s has %q in the first only", m, name)
-			case !probe.Same(raw, other):
+			case !same(x[name], other):
 				return fmt.Sprintf("%s shows %q differently", m, name)
 			}
 		}
-		for name := range y {
+		for _, name := range slices.Sorted(maps.Keys(y)) {
 			if _, ok := x[name]; !ok {
 				return fmt.Sprintf("%s has %q in the second only", m, name)
 			}
@@ -61,10 +85,10 @@ func differs(a, b *probe.Facts) string {
 	return ""
 }
 
-func items(l *probe.List) map[string]json.RawMessage {
-	out := map[string]json.RawMessage{}
+func items(l *probe.List) map[string]probe.Item {
+	out := map[string]probe.Item{}
 	for _, i := range l.Items {
-		out[i.Name] = i.Raw
+		out[i.Name] = i
 	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mcprove/mcprove/internal/text"
 	"github.com/mcprove/mcprove/report"
 	"github.com/mcprove/mcprove/rule"
+	"github.com/mcprove/mcprove/spec"
 	"github.com/mcprove/mcprove/wire"
 )
 
@@ -21,7 +22,8 @@ type checkDetail struct {
 	Rule      string          `json:"rule"`
 	Status    string          `json:"status"`
 	Level     string          `json:"level"`
-	Revision  string          `json:"revision"`
+	Revision  string          `json:"revision"` // the newest of Revisions
+	Revisions []string        `json:"revisions"`
 	Transport string          `json:"transport"`
 	Target    string          `json:"target"`
 	Message   string          `json:"message"`
@@ -62,6 +64,7 @@ func (c *checkRun) findingOf(j judged, o check.Outcome) rule.Finding {
 		Rule: f.ID, Level: o.Rule.Level, Revision: j.result.Revision.String(), Transport: j.result.Transport.String(),
 		Target: f.Target, Section: o.Rule.Section, Because: o.Because, Reason: o.Reason, Evidence: []probe.Crossed{}, Count: f.Count,
 	}
+	d.Revisions = []string{d.Revision}
 	if len(o.Blames) > 0 {
 		worst := slices.MaxFunc(o.Blames, func(a, b *probe.Blame) int { return cmp.Compare(a.Status, b.Status) })
 		f.Message, f.Where, f.Why = worst.Message, worst.Where, o.Rule.Why
@@ -165,7 +168,7 @@ func (c *checkRun) report(run *report.Run, add func(rule.Finding) error, finish 
 		f := report.Stale(c.plan.baseline, s)
 		f.Detail = checkDetail{
 			Rule: f.ID, Status: f.Status.String(), Message: f.Message, Target: f.Target, Count: 1,
-			Evidence: []probe.Crossed{}, Fingerprint: f.Fingerprint, Where: checkWhere{f.Where.Kind, f.Where.Name, ""},
+			Revisions: []string{}, Evidence: []probe.Crossed{}, Fingerprint: f.Fingerprint, Where: checkWhere{f.Where.Kind, f.Where.Name, ""},
 		}
 		counts[f.Status]++
 		failed = true
@@ -213,12 +216,36 @@ func (c *checkRun) report(run *report.Run, add func(rule.Finding) error, finish 
 	return nil
 }
 
-// findings are those of all runs, those of one target together.
+// findings are those of all runs, those of one target together. What comes out
+// the same in several revisions is one finding.
 func (c *checkRun) findings() []rule.Finding {
+	type key struct {
+		target, id string
+		status     rule.Status
+		where      rule.Where
+	}
 	var out []rule.Finding
+	same := map[key]int{}
 	for _, j := range c.judged {
 		for _, o := range j.result.Outcomes {
-			out = append(out, c.findingOf(j, o))
+			f := c.findingOf(j, o)
+			k := key{f.Target, f.ID, f.Status, rule.Where{Kind: f.Where.Kind, Name: f.Where.Name}}
+			i, has := same[k]
+			if !has {
+				same[k] = len(out)
+				out = append(out, f)
+				continue
+			}
+			d := out[i].Detail.(checkDetail)
+			d.Revisions = append(d.Revisions, j.result.Revision.String())
+			out[i].Detail = d
+		}
+	}
+	if len(c.judged) > 1 {
+		for i := range out {
+			if d := out[i].Detail.(checkDetail); len(out[i].Evidence) > 0 {
+				out[i].Evidence = slices.Insert(out[i].Evidence, 1, rule.Evidence{Label: "in", Text: strings.Join(d.Revisions, ", "), Form: rule.Plain})
+			}
 		}
 	}
 	return append(out, c.extra...)
@@ -235,6 +262,9 @@ func (c *checkRun) askedAndMissed(fs []rule.Finding) []string {
 		judged[f.ID] = judged[f.ID] || f.Status != rule.Skip || strings.HasPrefix(f.Reason, "accepted: ")
 	}
 	for _, p := range c.plan.only {
+		if r, ok := check.Find(p); ok && c.plan.quick && !c.has(r) {
+			continue // over stdio there are no pages
+		}
 		if f, ok := byID[p]; ok && !judged[p] {
 			missed = append(missed, fmt.Sprintf("%s was not judged: %s", p, f.Reason))
 		} else if !ok && slices.ContainsFunc(check.Rules(), func(r *check.Rule) bool { return r.ID == p }) && len(c.judged) > 0 {
@@ -242,6 +272,11 @@ func (c *checkRun) askedAndMissed(fs []rule.Finding) []string {
 		}
 	}
 	return missed
+}
+
+// has reports whether a rule is one of a transport that was judged.
+func (c *checkRun) has(r *check.Rule) bool {
+	return slices.ContainsFunc(c.judged, func(j judged) bool { return r.On(j.result.Transport) })
 }
 
 // subject says what the summary counts in.
@@ -266,7 +301,11 @@ func (c *checkRun) server() checkServer {
 		if s.Name == "" {
 			s.Name, s.Version = j.result.Facts.Server()
 		}
-		for _, v := range j.result.Facts.Supported {
+		claimed := slices.Clone(j.result.Facts.Supported)
+		if j.result.Revision.Era() == spec.Legacy {
+			claimed = append(claimed, j.result.Revision.String())
+		}
+		for _, v := range claimed {
 			if !slices.Contains(s.Revisions, v) {
 				s.Revisions = append(s.Revisions, v)
 			}

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/mcprove/mcprove/spec"
 )
 
 // judgement is what `check` says of one server over one transport.
@@ -69,6 +71,13 @@ func candidates(t *testing.T) []candidate {
 			flags = append(flags, "--env", k+"="+strings.ReplaceAll(s.Env[k], "{S}", scratch))
 		}
 		environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + scratch}
+		// The page is about the newest revision; of the others it says what
+		// stands on stdout.
+		if modern {
+			flags = append(flags, "--revision", spec.Latest.String())
+		} else {
+			flags = append(flags, "--only", "stdio")
+		}
 		out = append(out, candidate{s.Name, "stdio", append([]string{"--"}, s.argv(dir, s.Start, scratch)...), flags, environ})
 		if modern && s.HTTP != nil && s.HTTP.Initialize == 200 {
 			argv, url, env := s.httpArgs(t, dir, scratch)
@@ -76,19 +85,20 @@ func candidates(t *testing.T) []candidate {
 		}
 	}
 	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	newest := []string{"--revision", spec.Latest.String()}
 	sdk := filepath.Join(dir, "go", goConformance, "bin", "everything-server")
 	if _, err := os.Stat(sdk); err != nil {
 		t.Fatalf("the conformance server of go-sdk is not installed: %v", err)
 	}
 	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	out = append(out,
-		candidate{goConformance, "stdio", []string{"--", sdk}, nil, environ},
-		candidate{goConformance, "http", []string{"http://" + addr + "/", "--", sdk, "-http", addr}, nil, environ},
+		candidate{goConformance, "stdio", []string{"--", sdk}, newest, environ},
+		candidate{goConformance, "http", []string{"http://" + addr + "/", "--", sdk, "-http", addr}, newest, environ},
 	)
 	if js := filepath.Join(dir, "npm", tsConformance, "server.mjs"); exists(js) {
 		port := fmt.Sprint(freePort(t))
 		out = append(out, candidate{tsConformance, "http", []string{"http://127.0.0.1:" + port + "/mcp", "--", "node", js},
-			[]string{"--env", "PORT=" + port}, environ})
+			append([]string{"--env", "PORT=" + port}, newest...), environ})
 	}
 	return out
 }

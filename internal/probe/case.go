@@ -75,7 +75,7 @@ func (b *Blame) Of(kind, name string) *Blame {
 // Judge runs a check on a live probe and returns its verdict.
 func (p *Probe) Judge(ctx context.Context, info rule.Info, check func(*Case)) Verdict {
 	c := p.newCase(ctx, info)
-	if p != nil && p.Stdio() {
+	if p != nil && p.OneStream() {
 		p.serial.Lock()
 		defer p.serial.Unlock()
 	}
@@ -141,8 +141,8 @@ func (c *Case) result() Verdict {
 		v.Reason, v.Because = "", ""
 	case v.Reason != "":
 		v.Status = rule.Skip
-		if d := c.discovered(); v.Because == "" && d != nil && !d.OK() && strings.Contains(v.Reason, spec.MethodDiscover) {
-			v.Because = owner(spec.MethodDiscover)
+		if d := c.greeted(); v.Because == "" && d != nil && !d.OK() && strings.Contains(v.Reason, d.Method) {
+			v.Because = owner(d.Method)
 		}
 		if v.Because == "" && strings.Contains(v.Reason, nameTool) && c.uncalled() {
 			v.Because = owner(spec.MethodToolsCall)
@@ -157,16 +157,19 @@ func (c *Case) result() Verdict {
 	return *v
 }
 
-// discovered is the answer to the first server/discover, nil in a recording.
-func (c *Case) discovered() *Exchange {
+// greeted is the answer to the greeting, nil in a recording.
+func (c *Case) greeted() *Exchange {
 	if c.probe == nil {
 		return nil
 	}
-	return c.probe.facts.Discover
+	return c.probe.facts.Greeting
 }
 
 // runEnded is why a case is skipped for which there was no time.
 const runEnded = "the run ended before it was judged: give it longer, or choose rules with --only"
+
+// Rule is the id of the rule that is judged.
+func (c *Case) Rule() string { return c.info.ID }
 
 // Context bounds the case.
 func (c *Case) Context() context.Context { return c.ctx }
@@ -208,16 +211,11 @@ func (c *Case) seen(x *Exchange) *Exchange {
 	return x
 }
 
-// Open makes a connection of the case's own, over stdio a process. It is nil,
-// and the case skipped, when that fails. It is closed with the case.
+// Open makes a connection of the case's own, over stdio a process, by a client
+// without capabilities. It is nil, and the case skipped, when that fails. It is
+// closed with the case.
 func (c *Case) Open() *Conn {
-	conn, err := c.probe.open(c.ctx)
-	if err != nil {
-		c.Skip("a further connection could not be opened: %v", err)
-		return nil
-	}
-	c.conns = append(c.conns, conn)
-	return conn
+	return c.OpenAs("{}")
 }
 
 // Once makes an exchange that every check may share, since it is the same:
@@ -254,6 +252,8 @@ const RuleAnswers = "base.answers"
 // owners are the rules that say that a method works at all.
 var owners = map[string]string{
 	spec.MethodDiscover:              "discover.implemented",
+	spec.MethodInitialize:            "lifecycle.init-result",
+	spec.MethodPing:                  "ping.answered",
 	spec.MethodToolsList:             "tools.list-answered",
 	spec.MethodPromptsList:           "prompts.list-answered",
 	spec.MethodResourcesList:         "resources.list-answered",
@@ -357,7 +357,8 @@ func (c *Case) Declared(path string) bool {
 	case c.Facts().Declares(path):
 		return true
 	case c.Facts().Capabilities == nil:
-		c.SkipFor(owner(spec.MethodDiscover), "the server's capabilities are not known: server/discover gave none")
+		greeting := GreetingMethod(c.probe.o.Revision)
+		c.SkipFor(owner(greeting), "the server's capabilities are not known: %s gave none", greeting)
 	default:
 		c.Skip("the server declares no %s", path)
 	}
@@ -391,11 +392,11 @@ func (c *Case) Unseen(format string, args ...any) {
 	}
 }
 
-// Plain is the plainest request that works: server/discover, or a list of the
-// server. It is the positive control of what holds for every method. When
+// Plain is the plainest request that works: server/discover or ping, or a list
+// of the server. It is the positive control of what holds for every method. When
 // nothing works the case is skipped, and ok is false.
 func (c *Case) Plain() (r *Request, ok bool) {
-	methods := []string{spec.MethodDiscover}
+	methods := []string{c.probe.Plainest()}
 	for _, f := range families {
 		if len(c.Facts().List(f.method).Pages) > 0 {
 			methods = append(methods, f.method)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -36,9 +37,18 @@ type Conn struct {
 	lost    error
 	isLost  bool
 	lines   []*wire.Frame // stdio: everything that came, in order
+	events  []*wire.Event // HTTP+SSE: those of the stream that are no messages
 	matched bool          // stdio: a response came under the id of its request
 	left    time.Time     // stdio: when its input was closed or it was told to end
-	changed chan struct{} // closed and replaced when anything came
+	// Of the handshake era: the answer to initialize, what it agreed on, whether
+	// we ended the session, and what is answered to requests of the server.
+	greeting *Exchange
+	agreed   spec.Revision
+	session  string
+	ended    bool
+	reply    Reply
+	replied  []*wire.Frame
+	changed  chan struct{} // closed and replaced when anything came
 }
 
 // call is an exchange that is still growing. The connection's lock guards it.
@@ -52,15 +62,32 @@ type call struct {
 	tokened bool
 	given   bool // nobody waits for it any more
 	guessed bool // stdio: its response has an id that was never asked for
+
+	last  string // id of the last event of its stream
+	retry int64  // the retry field that came since it was opened, -1 for none
+	// Its stream was closed by the server, we came back to it, and were sent away.
+	back, sentAway bool
 }
 
 func (c *call) open() bool { return c.x.Response == nil && !c.given && !c.x.Closed }
 
-// open connects.
+// open connects, and does the handshake where the revision has one.
 func (p *Probe) open(ctx context.Context) (*Conn, error) {
+	c, err := p.dial(ctx)
+	if err == nil && p.Legacy() {
+		c.Greet(ctx, "{}")
+	}
+	return c, err
+}
+
+// dial connects.
+func (p *Probe) dial(ctx context.Context) (*Conn, error) { return p.dialTo(ctx, p.target) }
+
+// dialTo connects to a variation of the target.
+func (p *Probe) dialTo(ctx context.Context, target transport.Target) (*Conn, error) {
 	limit, cancel := context.WithTimeout(ctx, p.o.Start)
 	defer cancel()
-	tc, err := p.target.Open(limit, transport.Options{Tap: p.o.Tap, Stderr: p.o.Stderr})
+	tc, err := target.Open(limit, transport.Options{Tap: p.o.Tap, Stderr: p.o.Stderr})
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +106,7 @@ func (p *Probe) open(ctx context.Context) (*Conn, error) {
 func (c *Conn) Close(ctx context.Context) {
 	limit, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
+	c.bye(limit)
 	c.leave(limit)
 	_ = c.conn.Close(limit) // what it could say is in the traffic already
 	c.end()
@@ -172,29 +200,51 @@ func (c *Conn) take(e transport.Event) {
 	}
 	k, _ := e.Tag.(*call)
 	if k == nil {
+		if e.SSE != nil && len(c.events) < maxOther {
+			c.events = append(c.events, e.SSE)
+		}
 		if e.Frame != nil {
 			c.lines = append(c.lines, e.Frame)
 			c.line(e.Frame)
+			c.answer(e.Frame)
 		}
 		return
 	}
+	if k.sentAway && e.Kind != transport.EventClosed {
+		return // what the request itself was answered by counts
+	}
 	switch e.Kind {
 	case transport.EventHead:
-		k.x.Head = e.Head
+		if k.sentAway = k.back && e.Head.Status != http.StatusOK; !k.sentAway {
+			k.x.Head = e.Head
+		}
 	case transport.EventFrame:
+		k.heard(e.Frame.Event)
 		c.add(k, e.Frame)
+		c.answer(e.Frame)
 	case transport.EventBody:
 		k.x.Body = e.Body
 	case transport.EventSSE:
+		k.heard(e.SSE)
 		if len(k.x.Other) < maxOther {
 			k.x.Other = append(k.x.Other, e.SSE)
 		}
 	case transport.EventClosed:
+		if c.accepted(k, e) {
+			return
+		}
 		k.x.Closed, k.x.ClosedErr, k.x.Ended = true, e.Err, time.Now()
 		if k.x.End.IsZero() {
 			k.x.End = k.x.Ended
 		}
 	}
+}
+
+// accepted reports whether over HTTP+SSE a request was taken: its answer comes on
+// the stream that all share.
+func (c *Conn) accepted(k *call, e transport.Event) bool {
+	return c.conn.Kind() == transport.HTTPSSE && e.Err == nil && !k.given && k.x.Response == nil &&
+		k.x.Status() >= 200 && k.x.Status() < 300
 }
 
 // Bounds on what one exchange keeps: a server that floods must not fill the
@@ -316,7 +366,7 @@ func (c *Conn) start(ctx context.Context, r *Request) *call {
 	}
 	text := r.Encode(id)
 	m := wire.Read(text)
-	k := &call{}
+	k := &call{retry: -1}
 	k.x = Exchange{Request: r, Method: r.Method, Conn: c.n, Turn: c.probe.turn(), Start: time.Now(), read: &reading{}}
 	if m.Kind == wire.Request || m.Kind == wire.Invalid {
 		k.x.ID = m.ID
@@ -327,6 +377,7 @@ func (c *Conn) start(ctx context.Context, r *Request) *call {
 		k.token, k.tokened = wire.KeyOf(token)
 	}
 	c.calls = append(c.calls, k)
+	c.ended = c.ended || r.verb == http.MethodDelete
 	c.mu.Unlock()
 
 	limit, cancel := context.WithTimeout(ctx, c.probe.o.Timeout)
@@ -353,6 +404,7 @@ func (c *Conn) hand(ctx context.Context, r *Request, text []byte, k *call) (tran
 	if c.conn.Kind() == transport.Stdio {
 		return c.conn.Send(ctx, transport.Outgoing{Raw: text, Tag: k})
 	}
+	header := append(r.headers(), c.inSession(r)...)
 	switch {
 	case r.bytes != nil:
 		rr, ok := c.conn.(transport.RawRequester)
@@ -365,9 +417,9 @@ func (c *Conn) hand(ctx context.Context, r *Request, text []byte, k *call) (tran
 		if !ok {
 			return transport.Sent{}, errNoBytes
 		}
-		return rq.Request(ctx, transport.Request{Method: r.verb, Header: r.headers(), Without: r.without, Body: r.text, Tag: k})
+		return rq.Request(ctx, transport.Request{Method: r.verb, Header: header, Without: r.without, Body: r.text, Tag: k})
 	}
-	return c.conn.Send(ctx, transport.Outgoing{Raw: text, Header: r.headers(), Without: r.without, Tag: k})
+	return c.conn.Send(ctx, transport.Outgoing{Raw: text, Header: header, Without: r.without, Tag: k})
 }
 
 var errNoBytes = errors.New("this carrier cannot send such a request")
@@ -453,6 +505,12 @@ func (c *Conn) finish(ctx context.Context, k *call) *Exchange {
 		return c.await(ctx, k, 0, answered)
 	}
 	x := c.await(ctx, k, c.probe.patience(), answered)
+	for c.comeBack(ctx, k) {
+		x = c.await(ctx, k, c.probe.patience(), answered)
+		if x.Response != nil && !x.Closed {
+			c.cancel(k) // whether a stream that was resumed ends by itself is open
+		}
+	}
 	if ctx.Err() != nil && x.Response == nil {
 		return c.cutShort(k)
 	}
@@ -530,63 +588,4 @@ func (c *Conn) exchanges() []*Exchange {
 		out[i] = c.snapshot(k)
 	}
 	return out
-}
-
-// Stream is an exchange that goes on while a check looks at it.
-type Stream struct {
-	conn *Conn
-	call *call
-	ctx  context.Context
-}
-
-// Now is the exchange as it is.
-func (s *Stream) Now() *Exchange {
-	s.conn.mu.Lock()
-	defer s.conn.mu.Unlock()
-	return s.conn.snapshot(s.call)
-}
-
-// Until waits until the exchange is as wanted, has ended, or the time is up,
-// and returns it as it is then; ok says whether it is as wanted.
-func (s *Stream) Until(d time.Duration, wanted func(*Exchange) bool) (x *Exchange, ok bool) {
-	x = s.conn.await(s.ctx, s.call, d, wanted)
-	return x, wanted(x)
-}
-
-// Answer waits for the response as [Case.Send] does.
-func (s *Stream) Answer() *Exchange {
-	x := s.conn.finish(s.ctx, s.call)
-	if x.Died() && !s.conn.probe.Stdio() {
-		s.conn.probe.fell(s.ctx, x)
-	}
-	return x
-}
-
-// Missed says that what was waited for did not come in time, so that less is
-// waited for later.
-func (s *Stream) Missed() { s.conn.probe.wasSilent(s.Now()) }
-
-// Close ends the exchange as a client of its transport does: over HTTP by
-// closing the stream, over stdio by notifications/cancelled, which it returns.
-func (s *Stream) Close() *Exchange {
-	if s.conn.conn == nil {
-		return nil // it was never sent
-	}
-	s.conn.give(s.call)
-	if s.conn.conn.Kind() != transport.Stdio {
-		s.conn.cancel(s.call)
-		return nil
-	}
-	s.conn.mu.Lock()
-	s.call.x.Cancelled = true
-	id := s.call.x.ID
-	s.conn.mu.Unlock()
-	if id == nil {
-		return nil
-	}
-	r := s.conn.probe.Notification(spec.NotificationCancelled).Param("requestId", string(id))
-	k := s.conn.start(s.ctx, r)
-	s.conn.mu.Lock()
-	defer s.conn.mu.Unlock()
-	return s.conn.snapshot(k)
 }

@@ -40,12 +40,17 @@ func (p *Probe) Down() *Exchange {
 func (p *Probe) fell(ctx context.Context, x *Exchange) {
 	p.down.checking.Lock()
 	defer p.down.checking.Unlock()
-	if p.Down() != nil || ctx.Err() != nil || p.facts.Discover == nil {
+	if p.Down() != nil || ctx.Err() != nil || p.facts.Greeting == nil {
 		return
 	}
-	c, err := p.open(ctx)
+	c, err := p.dial(ctx)
 	if err == nil {
-		y := c.exchange(ctx, p.Request(spec.MethodDiscover, ""))
+		var y *Exchange
+		if p.Legacy() {
+			y = c.Greet(ctx, "{}")
+		} else {
+			y = c.exchange(ctx, p.Request(spec.MethodDiscover, ""))
+		}
 		if y.Response != nil || y.Head != nil || !y.Died() {
 			return
 		}

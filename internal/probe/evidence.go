@@ -114,6 +114,7 @@ func telling(name string) bool {
 }
 
 func cut(s string) string {
+	s = hideSecrets(s)
 	if len(s) <= maxText {
 		return s
 	}

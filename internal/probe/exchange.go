@@ -37,6 +37,12 @@ type Exchange struct {
 	Extra []*wire.Frame
 	Body  []byte        // HTTP body that was no JSON-RPC text, its first 64 KiB
 	Other []*wire.Event // SSE blocks without a message
+	// Opening is the first event of its stream, one with an id or data.
+	Opening *wire.Event
+	// Waits has an entry for each time that the server closed the stream before
+	// the response and its client came back: the retry field in milliseconds
+	// that had come before, -1 for none.
+	Waits []int64
 
 	SentHead *wire.Head // HTTP request
 	// Err says why there is no response: *transport.Error or ErrSilent.
@@ -223,8 +229,12 @@ func (x *Exchange) Notifications(method string) []*wire.Frame {
 // Streamed reports whether the answer was an event stream.
 func (x *Exchange) Streamed() bool { return x.Head.MediaType() == spec.MediaEventStream }
 
-// Revision is the revision that the request named, by its _meta.
+// Revision is the revision that the request named, by its _meta; that of the
+// handshake era for a request that was made for it.
 func (x *Exchange) Revision() spec.Revision {
+	if x.Request != nil && x.Request.Revision.Era() == spec.Legacy {
+		return x.Request.Revision
+	}
 	r, _ := spec.ParseRevision(Text(x.Meta(spec.MetaProtocolVersion)))
 	return r
 }
@@ -232,6 +242,9 @@ func (x *Exchange) Revision() spec.Revision {
 // Declared returns what the request declares at a dotted path of its client
 // capabilities, nil where it declares nothing there.
 func (x *Exchange) Declared(path string) json.RawMessage {
+	if x == nil {
+		return nil
+	}
 	return dotted(x.Meta(spec.MetaClientCapabilities), path)
 }
 

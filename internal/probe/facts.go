@@ -15,9 +15,13 @@ import (
 // Facts is what a server says of itself, read once at the start by well-formed
 // requests that any client makes.
 type Facts struct {
-	Discover *Exchange
-	// Capabilities is the ServerCapabilities object; nil when server/discover
-	// gave none.
+	// Greeting is the answer to the first request of a client: server/discover,
+	// or initialize in the handshake era.
+	Greeting *Exchange
+	// Agreed is the revision that initialize agreed on, in the handshake era.
+	Agreed spec.Revision
+	// Capabilities is the ServerCapabilities object; nil when the greeting gave
+	// none.
 	Capabilities json.RawMessage
 	// Supported are the versions that server/discover names.
 	Supported []string
@@ -81,7 +85,7 @@ func (f *Facts) Declares(path string) bool {
 // Answers reports whether the server answered any well-formed request of this
 // revision properly.
 func (f *Facts) Answers() bool {
-	if f.Discover != nil && f.Discover.OK() {
+	if f.Greeting != nil && f.Greeting.OK() {
 		return true
 	}
 	for _, l := range f.Lists {
@@ -103,8 +107,8 @@ func (f *Facts) Legacy() bool {
 // Exchanges are those by which the facts were read, discover first.
 func (f *Facts) Exchanges() []*Exchange {
 	var out []*Exchange
-	if f.Discover != nil {
-		out = append(out, f.Discover)
+	if f.Greeting != nil {
+		out = append(out, f.Greeting)
 	}
 	for _, fam := range families {
 		out = append(out, f.List(fam.method).Pages...)
@@ -134,28 +138,38 @@ func (f *Facts) Templates() []Item { return f.List(spec.MethodResourceTemplatesL
 
 // Server is what the server calls itself.
 func (f *Facts) Server() (name, version string) {
-	if f.Discover == nil {
+	if f.Greeting == nil {
 		return "", ""
 	}
-	info := f.Discover.At("/_meta/" + escaped(spec.MetaServerInfo))
+	if info := f.Greeting.Member("serverInfo"); f.Greeting.Method == spec.MethodInitialize {
+		return Text(value(info, "name")), Text(value(info, "version"))
+	}
+	info := f.Greeting.At("/_meta/" + escaped(spec.MetaServerInfo))
 	return Text(value(info, "name")), Text(value(info, "version"))
 }
 
-// survey reads discover and the lists. A server that has no discover is asked
-// for its lists all the same.
+// survey reads the greeting and the lists. A server that has no discover is asked
+// for its lists all the same; one without a handshake is not.
 func (p *Probe) survey(ctx context.Context) {
 	f := &p.facts
 	f.Lists = map[string]*List{}
-	p.o.Progress("server/discover")
-	f.Discover = p.once(ctx, p.Request(spec.MethodDiscover, ""))
-	if f.Discover.OK() {
-		f.Capabilities = f.Discover.Member("capabilities")
-		for _, v := range Elements(f.Discover.Member("supportedVersions")) {
+	p.o.Progress(GreetingMethod(p.o.Revision))
+	if p.Legacy() {
+		f.Greeting, f.Agreed = p.shared.Greeting(), p.shared.Agreed()
+		if f.Greeting.OK() && f.Agreed != p.o.Revision {
+			return // it does not serve the revision
+		}
+	} else {
+		f.Greeting = p.once(ctx, p.Request(spec.MethodDiscover, ""))
+	}
+	if f.Greeting.OK() {
+		f.Capabilities = f.Greeting.Member("capabilities")
+		for _, v := range Elements(f.Greeting.Member("supportedVersions")) {
 			f.Supported = append(f.Supported, Text(v))
 		}
 	}
 	known := f.Capabilities != nil
-	if !known && !worthMore(f.Discover) {
+	if !known && (p.Legacy() || !worthMore(f.Greeting)) {
 		return
 	}
 	var mu sync.Mutex
@@ -171,7 +185,7 @@ func (p *Probe) survey(ctx context.Context) {
 			defer mu.Unlock()
 			f.Lists[fam.method] = l
 		}
-		if p.Stdio() {
+		if p.OneStream() {
 			read()
 			continue
 		}

@@ -21,6 +21,10 @@ func (c *Case) Elsewhere() (conn *Conn, ok bool) {
 		c.Skip("a further connection could not be opened: %v", e.err)
 		return nil, false
 	}
+	if c.probe.Legacy() && e.conn.Agreed() != c.probe.o.Revision {
+		c.Lacks(e.conn.Greeting())
+		return nil, false
+	}
 	return e.conn, true
 }
 

@@ -25,6 +25,8 @@ type Options struct {
 	// Mine allows messages that are wrong on purpose. It is set for a server
 	// on this machine, and where the user says that the target is theirs.
 	Mine bool
+	// Started says that the server was started for this run.
+	Started bool
 	// Tools are tools that the user allows to be called, each with the
 	// arguments to call it with; nil arguments are made from its schema.
 	Tools map[string]json.RawMessage
@@ -34,6 +36,9 @@ type Options struct {
 	// StateTTL is how long a requestState of the server is valid, zero when
 	// it is not known.
 	StateTTL time.Duration
+	// MaxListBytes is the ceiling for the answers to tools/list together, zero
+	// for DefaultListBytes. One that the user named counts for more.
+	MaxListBytes int
 	// Version of the program, for clientInfo.
 	Version string
 	// Quiet is how long silence is listened to, zero is 150 ms.
@@ -49,6 +54,9 @@ const (
 	DefaultTimeout = 5 * time.Second
 	DefaultStart   = 60 * time.Second
 	DefaultQuiet   = 150 * time.Millisecond
+	// DefaultListBytes is what tools/list may weigh before it fills too much of
+	// a model's context.
+	DefaultListBytes = 64 << 10
 )
 
 // Probe is one target under test at one revision.
@@ -71,6 +79,7 @@ type Probe struct {
 	called callings
 
 	elsewhere elsewhere
+	capable   capable
 
 	mu       sync.Mutex
 	conns    []*Conn
@@ -115,6 +124,9 @@ func (p *Probe) Close(ctx context.Context) {
 	p.mu.Lock()
 	conns := p.conns
 	p.mu.Unlock()
+	if c := p.capable.conn; c != nil {
+		c.disown() // its standing stream
+	}
 	var wait sync.WaitGroup
 	for _, c := range conns {
 		wait.Go(func() { c.Close(ctx) })
@@ -131,11 +143,27 @@ func (p *Probe) Stdio() bool { return p.target.Kind() == transport.Stdio }
 // HTTP reports whether the target is reached by Streamable HTTP.
 func (p *Probe) HTTP() bool { return p.target.Kind() == transport.StreamableHTTP }
 
+// OneStream reports whether all answers of a connection come on one stream, as
+// over stdio and HTTP+SSE: what belongs to nobody is told apart there only when
+// one thing goes on at a time.
+func (p *Probe) OneStream() bool { return !p.HTTP() }
+
 // Mine reports whether messages may be wrong on purpose.
 func (p *Probe) Mine() bool { return p.o.Mine }
 
+// Started reports whether the server was started for this run.
+func (p *Probe) Started() bool { return p.o.Started }
+
 // StateTTL is how long a requestState is valid; zero when it is not known.
 func (p *Probe) StateTTL() time.Duration { return p.o.StateTTL }
+
+// ListBytes is the ceiling for tools/list, and whether the user named it.
+func (p *Probe) ListBytes() (most int, named bool) {
+	if p.o.MaxListBytes > 0 {
+		return p.o.MaxListBytes, true
+	}
+	return DefaultListBytes, false
+}
 
 // Quiet is how long silence is listened to.
 func (p *Probe) Quiet() time.Duration { return p.o.Quiet }

@@ -164,21 +164,33 @@ func (r *Request) Bytes(b []byte) *Request {
 	return c
 }
 
-// Capabilities declares client capabilities, a JSON object.
+// Capabilities declares client capabilities, a JSON object. In the handshake era
+// a connection declares them and not a request, which stays as it is; see
+// [Case.OpenAs].
 func (r *Request) Capabilities(object string) *Request {
+	if r.Revision.Era() == spec.Legacy {
+		return r
+	}
 	return r.Meta(spec.MetaClientCapabilities, object)
 }
 
 // Progress asks for progress under a token, a JSON text.
 func (r *Request) Progress(token string) *Request { return r.Meta(spec.MetaProgressToken, token) }
 
-// LogLevel asks for log messages.
+// LogLevel asks for log messages. In the handshake era logging/setLevel does.
 func (r *Request) LogLevel(level string) *Request {
+	if r.Revision.Era() == spec.Legacy {
+		return r
+	}
 	return r.Meta(spec.MetaLogLevel, string(jsonx.Quote(level)))
 }
 
-// Version says another protocol version, in _meta and, over HTTP, in the header.
+// Version says another protocol version, in _meta and, over HTTP, in the header;
+// in the handshake era in the header alone.
 func (r *Request) Version(v string) *Request {
+	if r.Revision.Era() == spec.Legacy {
+		return r.Header(spec.HeaderProtocolVersion, v)
+	}
 	return r.Meta(spec.MetaProtocolVersion, string(jsonx.Quote(v)))
 }
 

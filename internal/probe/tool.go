@@ -3,6 +3,7 @@
 package probe
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -23,12 +24,36 @@ type Tool struct {
 	Named bool
 }
 
+// AsTask reports whether the tool says that it runs as a task, which it may or
+// must (2025-11-25/basic/utilities/tasks#tool-level-negotiation).
+func (t Tool) AsTask() bool { return t.taskSupport() == "optional" || t.taskOnly() }
+
+func (t Tool) taskOnly() bool { return t.taskSupport() == "required" }
+
+func (t Tool) taskSupport() string { return Text(Lookup(t.Raw, "/execution/taskSupport")) }
+
 // mostTools bounds how many tools are called because they only read: a server
 // with a thousand is not called a thousand times.
 const mostTools = 24
 
-// Callable are the tools that may be called, those that the user named first.
+// Callable are the tools that may be called, those that the user named first,
+// but for those that run as tasks alone.
 func (p *Probe) Callable() []Tool {
+	return slices.DeleteFunc(slices.Clone(p.allowed()), func(t Tool) bool {
+		return t.taskOnly() && p.o.Revision == spec.Rev20251125 && p.facts.Declares("tasks.requests.tools.call")
+	})
+}
+
+// TaskTools are the tools that may be called and run as tasks of 2025-11-25.
+func (p *Probe) TaskTools() []Tool {
+	if !p.facts.Declares("tasks.requests.tools.call") {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(p.allowed()), func(t Tool) bool { return !t.AsTask() })
+}
+
+// allowed are the tools that may be called, made once.
+func (p *Probe) allowed() []Tool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.callable != nil {
@@ -110,7 +135,12 @@ const AllCapabilities = `{"roots":{},"sampling":{"context":{},"tools":{}},"elici
 
 // CapableCalls are one call of each callable tool by a client that has every
 // capability.
-func (c *Case) CapableCalls() []*Exchange { return c.calls(AllCapabilities) }
+func (c *Case) CapableCalls() []*Exchange {
+	if c.probe.Legacy() {
+		return c.capableCalls()
+	}
+	return c.calls(AllCapabilities)
+}
 
 func (c *Case) calls(capabilities string) []*Exchange {
 	tools := c.probe.Callable()
@@ -128,6 +158,11 @@ func (c *Case) calls(capabilities string) []*Exchange {
 // they go one after the other, there are fewer exchanges than requests when the
 // first ones take long.
 func (c *Case) Onces(requests []*Request) []*Exchange {
+	return c.several(requests, c.probe.once)
+}
+
+// several makes requests, each by send.
+func (c *Case) several(requests []*Request, send func(context.Context, *Request) *Exchange) []*Exchange {
 	out := make([]*Exchange, len(requests))
 	var wait sync.WaitGroup
 	begin := time.Now()
@@ -136,13 +171,13 @@ func (c *Case) Onces(requests []*Request) []*Exchange {
 			if i > 0 && time.Since(begin) > onceBudget {
 				return out[:i] // tools that wait for something must not cost the run
 			}
-			out[i] = c.Once(r)
+			out[i] = send(c.ctx, r)
 			if i+1 == mostUnheard && !slices.ContainsFunc(out[:i+1], func(x *Exchange) bool { return !x.Silent() }) {
 				return out[:i+1]
 			}
 			continue
 		}
-		wait.Go(func() { out[i] = c.probe.once(c.ctx, r) })
+		wait.Go(func() { out[i] = send(c.ctx, r) })
 	}
 	wait.Wait()
 	return out
@@ -158,6 +193,9 @@ const onceBudget = 10 * time.Second
 // Asks are the exchanges in which a server asks for input: calls, reads and
 // prompts, made by a client that has every capability.
 func (c *Case) Asks() []*Exchange {
+	if c.probe.Legacy() {
+		return c.legacyAsks()
+	}
 	var requests []*Request
 	for _, i := range first(c.Facts().Prompts(), mostReads) {
 		requests = append(requests, c.probe.PromptRequest(i).Capabilities(AllCapabilities))

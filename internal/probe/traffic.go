@@ -4,6 +4,7 @@ package probe
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -29,6 +30,9 @@ type Traffic struct {
 	Stray []Stray
 	// Lines is what each stdio connection wrote, in order.
 	Lines map[int][]*wire.Frame
+	// Events is what each connection of HTTP+SSE was sent that is no message,
+	// in order. A recording does not tell.
+	Events map[int][]*wire.Event
 	// Left is when the input of a stdio connection was closed or its server
 	// was told to end; a recording does not tell.
 	Left map[int]time.Time
@@ -89,7 +93,7 @@ func (p *Probe) Settle(ctx context.Context) {
 
 // Traffic is what crossed until now.
 func (p *Probe) Traffic() *Traffic {
-	t := &Traffic{Transport: p.target.Kind(), Revision: p.o.Revision, Facts: &p.facts, Lines: map[int][]*wire.Frame{}, Left: map[int]time.Time{}}
+	t := &Traffic{Transport: p.target.Kind(), Revision: p.o.Revision, Facts: &p.facts, Lines: map[int][]*wire.Frame{}, Events: map[int][]*wire.Event{}, Left: map[int]time.Time{}}
 	p.mu.Lock()
 	conns := slices.Clone(p.conns)
 	p.mu.Unlock()
@@ -117,6 +121,9 @@ func (t *Traffic) take(c *Conn) {
 	if len(c.lines) > 0 {
 		t.Lines[c.n] = slices.Clone(c.lines)
 	}
+	if len(c.events) > 0 {
+		t.Events[c.n] = slices.Clone(c.events)
+	}
 	if t.Left != nil && !c.left.IsZero() {
 		t.Left[c.n] = c.left
 	}
@@ -134,6 +141,7 @@ func (t *Traffic) Stdio() bool { return t.Transport == transport.Stdio }
 type Received struct {
 	*wire.Frame
 	Exchange *Exchange
+	Conn     int
 }
 
 // Received is every frame of the server, those of the exchanges first. It must
@@ -144,13 +152,33 @@ func (t *Traffic) received() []Received {
 	var out []Received
 	for _, x := range t.Exchanges {
 		for _, f := range x.Frames {
-			out = append(out, Received{f, x})
+			out = append(out, Received{f, x, x.Conn})
 		}
 	}
 	for _, s := range t.Stray {
-		out = append(out, Received{s.Frame, nil})
+		out = append(out, Received{s.Frame, nil, s.Conn})
 	}
 	return out
+}
+
+// Declared is what the client of a message declares at a dotted path of its
+// capabilities, nil where it declares nothing there: a request in its _meta, in
+// the handshake era a connection in its initialize. It is not known where that
+// was not seen.
+func (t *Traffic) Declared(r Received, path string) (value json.RawMessage, known bool) {
+	if t.Revision.Era() == spec.Modern {
+		return r.Exchange.Declared(path), r.Exchange != nil
+	}
+	capabilities, known := Known(t, "client capabilities", func() map[int]json.RawMessage {
+		of := map[int]json.RawMessage{}
+		for _, x := range t.Exchanges {
+			if x.Method == spec.MethodInitialize && x.Sent != nil && x.OK() {
+				of[x.Conn] = Lookup(x.Sent.Message().Params, "/capabilities")
+			}
+		}
+		return of
+	})[r.Conn]
+	return dotted(capabilities, path), known
 }
 
 // Messages is every frame that is a message of one of the kinds, of any kind
@@ -283,7 +311,7 @@ func (r *Recorder) Traffic() *Traffic {
 	for _, x := range r.t.Exchanges {
 		switch {
 		case x.Method == spec.MethodDiscover && x.OK(), x.Method == spec.MethodInitialize && x.OK():
-			f.Discover, f.Capabilities = x, x.Member("capabilities")
+			f.Greeting, f.Capabilities = x, x.Member("capabilities")
 			for _, v := range Elements(x.Member("supportedVersions")) {
 				f.Supported = append(f.Supported, Text(v))
 			}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mcprove/mcprove/internal/check"
+	"github.com/mcprove/mcprove/internal/cli/version"
+	"github.com/mcprove/mcprove/session"
+	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
+)
+
+// visit is one target that is judged, by one revision after the other.
+type visit struct {
+	run     *checkRun
+	target  *target
+	options session.Options
+	status  *status
+	claims  claims
+}
+
+// claims are the rules that one run of a target judges for all.
+type claims struct {
+	mu    sync.Mutex
+	taken map[string]bool
+}
+
+// take gives a run those of the rules that no other has.
+func (c *claims) take(keys []string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.taken == nil {
+		c.taken = map[string]bool{}
+	}
+	var mine []string
+	for _, k := range keys {
+		if !c.taken[k] {
+			c.taken[k] = true
+			mine = append(mine, k)
+		}
+	}
+	return mine
+}
+
+// asked judges by the revisions that the user names. What the server does not
+// serve of them is not judged, and not passed.
+func (v *visit) asked(ctx context.Context, revisions []spec.Revision) error {
+	for _, r := range revisions {
+		to := v.target.Target
+		sse, falls := to.(transport.SSEFallback)
+		if falls && r == spec.Rev20241105 {
+			to = sse.HTTPSSE() // Streamable HTTP is younger
+		}
+		result, err := v.judge(ctx, to, r, check.DefaultBudget, nil, nil)
+		if err != nil {
+			return err
+		}
+		if err := v.lost(result); err != nil {
+			return err
+		}
+		if result.Unserved != "" {
+			note := v.target.name + ": " + result.Unserved
+			v.run.notes = append(v.run.notes, note)
+			v.run.missed = append(v.run.missed, note)
+			if r.Era() == spec.Legacy {
+				continue
+			}
+		}
+		v.keep(result)
+	}
+	return nil
+}
+
+// served judges by every revision that the server serves. Where it serves none
+// it is judged by the newest, whose rules say what is wrong.
+func (v *visit) served(ctx context.Context) error {
+	begin := time.Now()
+	var (
+		older []*check.Result
+		once  sync.Once
+		fail  error
+	)
+	legacy := func(first *check.Result) {
+		once.Do(func() { older, fail = v.legacy(ctx, begin, first) })
+	}
+	var wait sync.WaitGroup
+	if v.target.Kind() == transport.Stdio && v.options.Era != spec.Modern && !v.run.plan.quick {
+		wait.Go(func() { legacy(nil) }) // each has processes of its own
+	}
+	var newest *check.Result
+	var err error
+	if v.options.Era != spec.Legacy {
+		newest, err = v.judge(ctx, v.target.Target, spec.Latest, check.DefaultBudget, func(r *check.Result) bool {
+			legacy(r)
+			return len(older) == 0
+		}, nil)
+	}
+	wait.Wait()
+	if err != nil {
+		return err
+	}
+	quick := v.run.plan.quick && newest != nil && newest.Served()
+	if v.options.Era != spec.Modern && !quick {
+		legacy(newest)
+	}
+	if fail != nil && (newest == nil || !newest.Served()) {
+		return fail
+	}
+	if newest != nil && (newest.Served() || len(older) == 0) {
+		if err := v.lost(newest); err != nil {
+			return err
+		}
+		v.keep(newest)
+	}
+	for _, r := range older {
+		v.keep(r)
+	}
+	return nil
+}
+
+// legacy judges by the revisions of the handshake era that the server serves,
+// newest first. Over stdio each has processes of its own: the next begins when
+// the one before has taken its rules. first is what came of the newest revision,
+// nil where that is not known yet.
+func (v *visit) legacy(ctx context.Context, begin time.Time, first *check.Result) ([]*check.Result, error) {
+	never := func(*check.Result) bool { return false }
+	revisions := spec.Legacy.Revisions()
+	results := make([]*check.Result, len(revisions))
+	errs := make([]error, len(revisions))
+	sideBySide := v.target.Kind() == transport.Stdio && !v.run.plan.quick
+	var wait sync.WaitGroup
+	for i := range revisions {
+		at := len(revisions) - 1 - i
+		r := revisions[at]
+		if v.target.Kind() != transport.Stdio && r == spec.Rev20241105 {
+			continue // of HTTP+SSE
+		}
+		begun := make(chan *check.Result, 2) // nil at its beginning, and what came of it
+		do := func() {
+			results[at], errs[at] = v.judge(ctx, v.target.Target, r, check.DefaultBudget-time.Since(begin), never, func() { begun <- nil })
+			begun <- results[at]
+		}
+		if sideBySide {
+			wait.Go(do)
+		} else {
+			do()
+		}
+		x := <-begun
+		if !sideBySide {
+			x = results[at]
+		}
+		if x != nil && (!x.Served() && unheard(x) || x.Served() && v.run.plan.quick) {
+			break // nor will it answer the others; or one is enough
+		}
+	}
+	wait.Wait()
+	var out []*check.Result
+	for i := range results {
+		at := len(results) - 1 - i
+		if r := results[at]; r != nil && r.Served() {
+			out = append(out, r)
+		}
+	}
+	modern := first != nil && first.Served()
+	if fall, ok := v.target.Target.(transport.SSEFallback); ok && len(out) == 0 && !modern && (first == nil || !unheard(first)) {
+		// A server that has no such stream has no such transport.
+		if r, err := v.judge(ctx, fall.HTTPSSE(), spec.Rev20241105, check.DefaultBudget-time.Since(begin), never, nil); err == nil && r.Served() {
+			out = append(out, r)
+		}
+	}
+	for i := range errs {
+		if err := errs[len(errs)-1-i]; err != nil && len(out) == 0 {
+			return nil, err
+		}
+	}
+	return out, ctx.Err()
+}
+
+// unheard reports whether nothing at all came for the greeting.
+func unheard(r *check.Result) bool {
+	x := r.Facts.Greeting
+	return x != nil && x.Head == nil && x.Response == nil
+}
+
+// lost is the error of a server that cannot be talked to at all, nil for one
+// whose answers are for the rules to judge.
+func (v *visit) lost(r *check.Result) error {
+	x := r.Facts.Greeting
+	if r.Facts.Answers() || x == nil {
+		return nil
+	}
+	err := x.Err
+	if x.Head != nil && x.Message() == nil {
+		err = transport.StatusError(x.Head, x.Body)
+	}
+	switch transport.ReasonOf(err) {
+	case transport.Unreachable, transport.NotStarted, transport.AuthNeeded, transport.TLSFailed, transport.NotFound:
+		return err
+	case transport.Died:
+		v.run.dead = err
+	}
+	return nil
+}
+
+func (v *visit) keep(r *check.Result) {
+	v.run.unknownTools(v.target, r)
+	v.run.app.opened = true
+	v.run.judged = append(v.run.judged, judged{v.target, r})
+}
+
+// judge judges the target, reached in one of its ways, by one revision. begun is
+// told when the run has taken its rules, may be nil.
+func (v *visit) judge(ctx context.Context, to transport.Target, r spec.Revision, budget time.Duration, unserved func(*check.Result) bool, begun func()) (*check.Result, error) {
+	c := v.run
+	o := check.Options{Only: c.plan.only, Skip: c.plan.skip, Budget: max(budget, time.Second), Unserved: unserved}
+	o.Revision, o.Version, o.Tools, o.Failing, o.StateTTL = r, version.String(), c.plan.tools, c.plan.failing, c.plan.stateTTL
+	o.Claim = func(keys []string) []string {
+		mine := v.claims.take(keys)
+		if begun != nil {
+			begun()
+		}
+		return mine
+	}
+	o.Started = v.target.beside != nil
+	o.MaxListBytes = c.plan.listBytes
+	o.Mine = c.plan.mine || local(v.target.Target)
+	o.Start = v.options.Timeouts.Start
+	o.Timeout = v.options.Timeouts.Request
+	name := v.target.name
+	o.Progress = func(what string) { v.status.set("judging " + name + ": " + what) }
+	o.Done = func(done, all int) { v.status.set(fmt.Sprintf("judging %s by %s: %d of %d rules", name, r, done, all)) }
+	if c.flags.verbose {
+		o.Tap = c.app.trace
+		o.Stderr = &lineWriter{a: c.app, prefix: "server: "}
+	}
+	return check.Run(ctx, to, o)
+}
