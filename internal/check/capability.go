@@ -105,7 +105,7 @@ var capabilityRules = []Rule{
 			Why:   "every newer client is turned away",
 			Fix:   "ignore capability keys you do not know",
 		},
-		In: every, Check: unknownCapability,
+		In: every, Check: unknownCapability, Starts: true,
 		Break: Break{
 			Faults: []mock.Fault{mock.On("").When(mock.HasParam("/_meta/io.modelcontextprotocol~1clientCapabilities/experimental")).Error(spec.CodeInvalidParams, "unknown capability")},
 			In:     modern,
@@ -270,27 +270,28 @@ func unknownInHandshake(c *probe.Case, capabilities string) {
 		c.Lacks(c.Facts().Greeting)
 		return
 	}
+	conn := c.Dial()
+	if conn == nil {
+		return
+	}
+	when := "an initialize that declares unknown capabilities"
+	x := c.SendOn(conn, c.Probe().Hello(capabilities))
+	if conn.Adopt(x); x.OK() {
+		c.SendOn(conn, c.Probe().Notification(spec.NotificationInitialized))
+		when = "after " + when + ", " + plain(c).Method
+		x = c.SendOn(conn, plain(c))
+	}
+	if x.OK() {
+		c.Pass(x)
+		return
+	}
 	if control := c.Open(); control == nil {
 		return // a further client is not served at all
 	} else if x := c.SendOn(control, plain(c)); !x.OK() {
 		c.Lacks(x)
 		return
 	}
-	conn := c.Dial()
-	if conn == nil {
-		return
-	}
-	x := c.SendOn(conn, c.Probe().Hello(capabilities))
-	if conn.Adopt(x); !x.OK() {
-		c.Fail(x, "an initialize that declares unknown capabilities was answered by %s", x.Brief()).And(c.Facts().Greeting)
-		return
-	}
-	c.SendOn(conn, c.Probe().Notification(spec.NotificationInitialized))
-	if x = c.SendOn(conn, plain(c)); !x.OK() {
-		c.Fail(x, "after an initialize that declares unknown capabilities, %s was answered by %s", x.Method, x.Brief()).And(conn.Greeting())
-		return
-	}
-	c.Pass(x)
+	c.Fail(x, "%s was answered by %s", when, x.Brief()).And(c.Facts().Greeting)
 }
 
 // embeds reports whether a tool gives a resource, which it should not where

@@ -29,9 +29,11 @@ type Rule struct {
 	// nothing of its own, and shares with others what it can.
 	Stir func(*probe.Case)
 	// Apart: Check never uses the shared connection, so that over stdio it may
-	// run beside the others, on processes of its own. One revision of an era
-	// judges it there for all; see [Options.Claim].
+	// run beside the others, on processes of its own.
 	Apart bool
+	// Starts: over stdio Check starts processes, as it does where it runs Apart.
+	// One revision of an era judges it there for all; see [Options.Claim].
+	Starts bool
 	// Whole: the rule is about the server and not about a revision, and costs so
 	// much that one run of a target judges it for all; see [Options.Claim].
 	Whole bool

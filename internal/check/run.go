@@ -236,7 +236,7 @@ func (j *judging) claimed(p *probe.Probe, rules []*Rule) []*Rule {
 		switch {
 		case r.Whole:
 			return r.ID
-		case r.Apart && p.OneStream():
+		case (r.Apart || r.Starts) && p.OneStream():
 			return j.o.Revision.Era().String() + " " + r.ID
 		}
 		return ""

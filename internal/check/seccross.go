@@ -39,7 +39,7 @@ var secCrossRules = []Rule{
 			Detail: "two dozen requests are sent at once with ids of their own, and each carries a nonce that its answer repeats; " +
 				"where no answer repeats anything, lists of different kinds are asked for",
 		},
-		In: every, Check: crossUnique,
+		In: every, Check: crossUnique, Starts: true,
 		Break: Break{Faults: []mock.Fault{markedCall.Cross(mock.CrossIDs)}},
 	},
 	{
@@ -49,7 +49,7 @@ var secCrossRules = []Rule{
 			Why:   "there are clients that number every request with 1: two calls of one user then swap their answers, or one of them hangs",
 			Fix:   "do not find the way back of an answer by its id alone; refuse a second request under an id that is under way with code -32600",
 		},
-		In: every, Check: crossDuplicate,
+		In: every, Check: crossDuplicate, Starts: true,
 		Break:  Break{Faults: []mock.Fault{markedCall.Cross(mock.CrossSameID)}, Only: transport.StreamableHTTP},
 		Breaks: []Break{{Faults: []mock.Fault{markedCall.Cross(mock.CrossLost)}}},
 	},
@@ -60,7 +60,7 @@ var secCrossRules = []Rule{
 			Why:   "ids are unique to a client alone: the answers to one user reach another",
 			Fix:   "keep what is under way by client and id, in a server or transport object of its own for each client",
 		},
-		In: every, Check: crossClients,
+		In: every, Check: crossClients, Starts: true,
 		Break: Break{Faults: []mock.Fault{markedCall.Cross(mock.CrossClients)}},
 	},
 }

@@ -47,25 +47,44 @@ func face(c *probe.Case, env map[string]string) (showing, bool) {
 	return s, ok
 }
 
-// faces compares what two processes show, and blames a difference that is there
-// again.
-func faces(c *probe.Case, was map[string]string, is func() map[string]string, when string) bool {
-	first, ok := face(c, was)
+// atDesk is the environment of a user of the server.
+var atDesk = map[string]string{"CI": "", "GITHUB_ACTIONS": ""}
+
+// usualFace is what a process shows to a user, read once for all rules.
+func usualFace(c *probe.Case) (showing, bool) {
+	type shown struct {
+		showing
+		ok bool
+	}
+	s := probe.Share(c.Probe(), "usual face", func() shown {
+		x, ok := face(c, atDesk)
+		return shown{x, ok}
+	})
+	if !s.ok {
+		c.Skip("the lists of a further process cannot be read to their end")
+	}
+	return s.showing, s.ok
+}
+
+// faces compares what a process shows to what is shown usually, and blames a
+// difference that is there again.
+func faces(c *probe.Case, is func() map[string]string, when string) {
+	first, ok := usualFace(c)
 	if !ok {
-		return false
+		return
 	}
 	second, ok := face(c, is())
 	if !ok {
-		return false
+		return
 	}
 	m := mutated(first, second)
 	if m == nil {
 		c.Pass(second.pages[0])
-		return true
+		return
 	}
-	third, ok := face(c, was)
+	third, ok := face(c, atDesk)
 	if !ok {
-		return false
+		return
 	}
 	fourth, ok := face(c, is())
 	switch {
@@ -75,12 +94,10 @@ func faces(c *probe.Case, was map[string]string, is func() map[string]string, wh
 	default:
 		m.blame(c, first, second, when)
 	}
-	return false
 }
 
 func surfacePerEnv(c *probe.Case) {
-	faces(c, map[string]string{"CI": "", "GITHUB_ACTIONS": ""},
-		func() map[string]string { return map[string]string{"CI": "true", "GITHUB_ACTIONS": "true"} },
+	faces(c, func() map[string]string { return map[string]string{"CI": "true", "GITHUB_ACTIONS": "true"} },
 		"with CI and GITHUB_ACTIONS set another surface is shown")
 }
 
@@ -93,16 +110,16 @@ func surfaceAfterRestart(c *probe.Case) {
 		c.Skip("it needs a server over stdio that is started for it")
 		return
 	}
-	first, ok := face(c, nil)
+	first, ok := usualFace(c)
 	if !ok {
 		return
 	}
-	second, ok := face(c, nil)
+	second, ok := face(c, atDesk)
 	if !ok {
 		return
 	}
 	if m := mutated(first, second); m != nil {
-		if again, ok := face(c, nil); ok && mutated(second, again) == nil {
+		if again, ok := face(c, atDesk); ok && mutated(second, again) == nil {
 			m.blame(c, first, second, "after a restart another surface is shown")
 			return
 		}
@@ -124,7 +141,7 @@ func surfaceAfterRestart(c *probe.Case) {
 		n++
 		dir := filepath.Join(home, strconv.Itoa(n))
 		_ = os.Mkdir(dir, 0o700) // a server that finds no home says so
-		return map[string]string{"HOME": dir, "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "XDG_DATA_HOME": "", "XDG_STATE_HOME": ""}
+		return map[string]string{"CI": "", "GITHUB_ACTIONS": "", "HOME": dir, "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "XDG_DATA_HOME": "", "XDG_STATE_HOME": ""}
 	}
-	faces(c, nil, fresh, "in an empty home another surface is shown")
+	faces(c, fresh, "in an empty home another surface is shown")
 }

@@ -53,7 +53,7 @@ var secSurfaceRules = []Rule{
 			ID: ruleSurfaceConn, Level: rule.MustNot, Basis: rule.Harm, Section: toolsListing,
 			Title: "what the server shows is the same on every connection", Why: surfaceWhy, Fix: surfaceFix,
 		},
-		In: every, Check: surfacePerConnection,
+		In: every, Check: surfacePerConnection, Starts: true,
 		Under: append([]string{"tools.list-not-per-connection", "prompts.list-not-per-connection", "resources.list-not-per-connection"}, changesByUse...),
 		Break: Break{Faults: []mock.Fault{poisoned(mock.On(spec.MethodToolsList).OnPage(1).FromConn(2))}, In: since2503, Also: []string{"tools.list-not-per-connection"}},
 	},
@@ -61,7 +61,7 @@ var secSurfaceRules = []Rule{
 		Info: rule.Info{
 			ID: ruleSurfaceName, Level: rule.MustNot, Basis: rule.Harm, Section: toolsListing,
 			Title: "what the server shows is the same for every client, whatever it calls itself", Why: surfaceWhy, Fix: surfaceFix,
-			Detail: "the lists are read under the names of a scanner and of three well-known clients",
+			Detail: "the lists are read under the names of a scanner and of well-known clients",
 		},
 		In: every, Check: surfacePerIdentity, Apart: true,
 		Break: Break{Faults: []mock.Fault{poisoned(mock.On(spec.MethodToolsList).OnPage(1).When(mock.MetaIs(spec.MetaClientInfo, identities[1])))}, In: modern},
@@ -94,41 +94,52 @@ func look(c *probe.Case, conn *probe.Conn, as func(*probe.Request) *probe.Reques
 }
 
 func lookAt(c *probe.Case, conn *probe.Conn, as func(*probe.Request) *probe.Request, lists []*probe.List) (s showing, ok bool) {
-	s.text = []byte{'{'}
-	for i, l := range lists {
-		member, _ := listMember(l.Method)
-		if i > 0 {
-			s.text = append(s.text, ',')
-		}
-		s.text = append(append(s.text, jsonx.Quote(member)...), ":["...)
-		r, n := c.Request(l.Method, ""), 0
-		for page := 0; ; page++ {
+	for _, l := range lists {
+		var pages []*probe.Exchange
+		for r := c.Request(l.Method, ""); ; {
 			x := c.SendOn(conn, as(r))
 			if !x.Complete() {
 				c.Lacks(x)
 				return s, false
 			}
-			if page == manyPages {
+			if len(pages) == manyPages {
 				return s, false
 			}
-			s.pages = append(s.pages, x)
-			for _, e := range probe.Elements(x.Member(member)) {
-				if n++; n > 1 {
-					s.text = append(s.text, ',')
-				}
-				s.text = append(s.text, canonicalText(e)...)
-			}
+			pages = append(pages, x)
 			next, more := nextCursor(x)
 			if !more {
 				break
 			}
 			r = c.Request(l.Method, "").Param(spec.FieldCursor, string(jsonx.Quote(next)))
 		}
-		s.text = append(s.text, ']')
+		s.add(l.Method, pages)
 	}
-	s.text = append(s.text, '}')
+	s.end()
 	return s, true
 }
+
+// add puts what the pages of a list hold to the text.
+func (s *showing) add(method string, pages []*probe.Exchange) {
+	member, _ := listMember(method)
+	open := byte('{')
+	if len(s.text) > 0 {
+		open = ','
+	}
+	s.text = append(append(append(s.text, open), jsonx.Quote(member)...), ":["...)
+	n := 0
+	for _, x := range pages {
+		s.pages = append(s.pages, x)
+		for _, e := range probe.Elements(x.Member(member)) {
+			if n++; n > 1 {
+				s.text = append(s.text, ',')
+			}
+			s.text = append(s.text, canonicalText(e)...)
+		}
+	}
+	s.text = append(s.text, ']')
+}
+
+func (s *showing) end() { s.text = append(s.text, '}') }
 
 func asIs(r *probe.Request) *probe.Request { return r }
 
@@ -311,11 +322,15 @@ func surfacePerConnection(c *probe.Case) {
 }
 
 func surfacePerIdentity(c *probe.Case) {
-	first, ok := showingAs(c, "")
+	first, ok := shownFirst(c)
 	if !ok {
 		return
 	}
-	for _, who := range identities {
+	names := identities
+	if c.Probe().OneStream() {
+		names = names[:2] // each is a process
+	}
+	for _, who := range names {
 		s, ok := showingAs(c, who)
 		if !ok {
 			return
@@ -333,6 +348,24 @@ func surfacePerIdentity(c *probe.Case) {
 		m.blame(c, first, s, "a client that calls itself "+name+" is shown something else")
 		return
 	}
+}
+
+// shownFirst is what the run was shown when it began.
+func shownFirst(c *probe.Case) (s showing, ok bool) {
+	all := lists(c)
+	if len(all) == 0 {
+		c.Skip("the server lists nothing")
+		return s, false
+	}
+	for _, l := range all {
+		if !l.Whole {
+			c.Skip("the lists cannot be read to their end")
+			return s, false
+		}
+		s.add(l.Method, l.Pages)
+	}
+	s.end()
+	return s, true
 }
 
 // showingAs is what a client of a name is shown; the empty one is ours.
