@@ -5,6 +5,7 @@ package check_test
 import (
 	"flag"
 	"os"
+	"runtime/debug"
 	"testing"
 )
 
@@ -26,5 +27,6 @@ func TestMain(m *testing.M) {
 		}
 		_ = flag.Set("test.parallel", n) // an unknown flag would leave the default
 	}
+	debug.SetGCPercent(400) // a run keeps little, and there are hundreds
 	os.Exit(m.Run())
 }

@@ -41,9 +41,8 @@ func value(object json.RawMessage, name string) json.RawMessage {
 	if jsonx.KindOf(object) != jsonx.Object {
 		return nil
 	}
-	ms, _ := jsonx.Members(object, jsonx.Lenient)
 	var out json.RawMessage
-	for _, m := range ms {
+	for _, m := range jsonx.Skim(object) { // it was read when it came
 		if m.Name == name {
 			out = json.RawMessage(m.Value)
 		}
@@ -90,8 +89,7 @@ func Members(text json.RawMessage) []jsonx.Member {
 	if jsonx.KindOf(text) != jsonx.Object {
 		return nil
 	}
-	ms, _ := jsonx.Members(text, jsonx.Lenient)
-	return ms
+	return jsonx.Skim(text)
 }
 
 // Same reports whether two JSON texts are the same value.
