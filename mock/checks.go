@@ -84,6 +84,7 @@ const (
 	CheckLogThreshold = "log.threshold"
 
 	CheckClientCapability  = "client-capability.undeclared"
+	CheckAskEra            = "ask.era"
 	CheckInputsMalformed   = "inputs.malformed"
 	CheckInputsSchema      = "inputs.schema"
 	CheckStateIntegrity    = "state.integrity"
@@ -185,6 +186,7 @@ var checks = []Check{
 	{CheckLogOptIn, "log messages are sent only to who asked for them"},
 	{CheckLogThreshold, "log messages below the level asked for are held back"},
 	{CheckClientCapability, "nothing is asked of a client that did not declare it can answer"},
+	{CheckAskEra, "a client of the handshake era is asked by requests, not by results"},
 	{CheckInputsMalformed, "inputResponses of a wrong shape are refused"},
 	{CheckInputsSchema, "an answer that breaks the schema asked for is refused"},
 	{CheckStateIntegrity, "a requestState that was altered is refused"},

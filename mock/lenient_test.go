@@ -312,7 +312,7 @@ func TestEveryCheckIsTried(t *testing.T) {
 		mock.CheckCancel, mock.CheckCancelAnswer, mock.CheckCancelDisconnect, mock.CheckTaskUnknown, mock.CheckTaskOwner,
 		mock.CheckSessionVersion, mock.CheckHandshake, mock.CheckHost, mock.CheckOriginHost, mock.CheckPreflight,
 		mock.CheckSessionFallback, mock.CheckKeyFold, mock.CheckKeyNUL, mock.CheckKeyDuplicate,
-		mock.CheckStreamSecond, mock.CheckStreamPriming, mock.CheckStreamReplay,
+		mock.CheckStreamSecond, mock.CheckStreamPriming, mock.CheckStreamReplay, mock.CheckAskEra,
 	}
 	tried := map[string]bool{}
 	for _, x := range refusals() {
@@ -326,6 +326,29 @@ func TestEveryCheckIsTried(t *testing.T) {
 		seen[c.Name] = true
 		if !tried[c.Name] && !slices.Contains(elsewhere, c.Name) {
 			t.Errorf("%s is not tried", c.Name)
+		}
+	}
+}
+
+// A client of the handshake era is asked by requests, unless the check is left out.
+func TestAskingInTheHandshakeEra(t *testing.T) {
+	lines := []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"t","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask"}}`,
+	}
+	for _, tc := range []struct {
+		faults     []mock.Fault
+		want, deny string
+	}{
+		{nil, `"method":"elicitation/create"`, spec.ResultInputRequired},
+		{[]mock.Fault{mock.Lenient(mock.CheckAskEra)}, `"resultType":"input_required"`, `"id":2,"method"`},
+	} {
+		s := probed()
+		s.Faults = tc.faults
+		out := strings.Join(say(t, mock.New(s), lines...), "\n")
+		if !strings.Contains(out, tc.want) || strings.Contains(out, tc.deny) {
+			t.Errorf("%s, want %s and not %s", out, tc.want, tc.deny)
 		}
 	}
 }

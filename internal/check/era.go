@@ -89,8 +89,10 @@ var eraRules = []Rule{
 }
 
 // legacyInitialize is what a client of the last handshake revision opens with.
-func legacyInitialize(c *probe.Case) *probe.Request {
-	params := `{"protocolVersion":"` + spec.Rev20251125.String() + `","capabilities":{},"clientInfo":{"name":"mcprove","version":"1"}}`
+func legacyInitialize(c *probe.Case) *probe.Request { return legacyInitializeAs(c, "{}") }
+
+func legacyInitializeAs(c *probe.Case, capabilities string) *probe.Request {
+	params := `{"protocolVersion":"` + spec.Rev20251125.String() + `","capabilities":` + capabilities + `,"clientInfo":{"name":"mcprove","version":"1"}}`
 	return c.Request(spec.MethodInitialize, params).Of(spec.Rev20251125)
 }
 
@@ -173,10 +175,15 @@ func eraNamesVersions(c *probe.Case) {
 // handshake opens a session of the handshake era on a connection of the
 // case's own. The id of the session is empty where there is none.
 func handshake(c *probe.Case) (conn *probe.Conn, x *probe.Exchange, session string) {
+	return handshakeAs(c, "{}")
+}
+
+// handshakeAs is handshake of a client with capabilities.
+func handshakeAs(c *probe.Case, capabilities string) (conn *probe.Conn, x *probe.Exchange, session string) {
 	if conn = c.Open(); conn == nil {
 		return nil, nil, ""
 	}
-	x = c.SendOn(conn, legacyInitialize(c))
+	x = c.SendOn(conn, legacyInitializeAs(c, capabilities))
 	if x.Head != nil {
 		session = x.Head.Get(spec.HeaderSessionID)
 	}

@@ -139,6 +139,7 @@ var topics = [][]Rule{
 	discoverRules,
 	versionRules,
 	eraRules,
+	eraAskRules,
 	lifecycleRules,
 	lifecycleVersionRules,
 	lifecycleKeptRules,

@@ -147,6 +147,7 @@ func (a *app) check(cmd *cobra.Command, args []string, tf *targetFlags, of *outp
 		return err // half a run is no report
 	}
 	c.compareForms()
+	c.compareEras()
 	if cf.update {
 		return a.updateBaseline(plan.baseline, baseline, c)
 	}

@@ -51,6 +51,39 @@ func (c *checkRun) compareForms() {
 	}
 }
 
+// backChannelID is the finding about a tool that needs a client of the handshake era.
+const backChannelID = "check-back-channel"
+
+// compareEras tells of tools that answer a client of the handshake era alone.
+func (c *checkRun) compareEras() {
+	for _, newer := range c.judged {
+		older := slices.IndexFunc(c.judged, func(j judged) bool {
+			return j.target == newer.target && j.result.Revision.Era() == spec.Legacy && newer.result.Revision.Era() == spec.Modern
+		})
+		if older < 0 {
+			continue
+		}
+		before := c.judged[older].result.Revision.String()
+		for _, b := range check.BackChannels(c.judged[older].result, newer.result) {
+			f := rule.Finding{
+				ID: backChannelID, Status: rule.Warn, Target: newer.target.name, Count: 1, Where: rule.Where{Kind: "tool", Name: b.Tool},
+				Message: fmt.Sprintf("it answers in %s after it has asked the client by %s, and in %s only by %s: a client there answers no requests",
+					before, b.Asked, newer.result.Revision, b.Newer.Brief()),
+				Why: "the tool is of no use to a client of the newer revision",
+			}
+			f.Fingerprint = rule.Fingerprint(check.Family, f.ID, f.Target, b.Tool)
+			d := checkDetail{
+				Rule: f.ID, Status: f.Status.String(), Level: rule.Should, Message: f.Message, Target: f.Target, Count: 1,
+				Where: checkWhere{Kind: f.Where.Kind, Name: f.Where.Name}, Revision: newer.result.Revision.String(), Transport: newer.result.Transport.String(),
+				Evidence: append(b.Newer.Evidence(nil), b.Older.Evidence(nil)...), Fingerprint: f.Fingerprint,
+			}
+			d.Revisions = []string{d.Revision}
+			f.Detail = d
+			c.extra = append(c.extra, f)
+		}
+	}
+}
+
 // everywhere are the members of an item that mean the same in every revision.
 var everywhere = []string{"name", "uri", "uriTemplate", "description", "inputSchema", "mimeType", "arguments"}
 

@@ -16,8 +16,6 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
-
-	"github.com/mcprove/mcprove/spec"
 )
 
 // judgement is what `check` says of one server over one transport.
@@ -54,14 +52,13 @@ type candidate struct {
 	env    []string
 }
 
-// candidates are the servers of the pinned list, those that do not speak
-// 2026-07-28 over stdio alone, and the conformance servers of two SDKs. That of the TypeScript SDK is in no
-// package: it is judged where somebody has built it (docs/census.md says how).
+// candidates are the servers of the pinned list and the conformance servers of
+// two SDKs. That of the TypeScript SDK is in no package: it is judged where
+// somebody has built it (docs/census.md says how).
 func candidates(t *testing.T) []candidate {
 	dir := realDir(t)
 	var out []candidate
 	for _, s := range realServers(t) {
-		modern := slices.Contains(s.Eras, "modern")
 		scratch := filepath.Join(t.TempDir(), s.Name)
 		if err := os.MkdirAll(filepath.Join(scratch, "data"), 0o755); err != nil {
 			t.Fatal(err)
@@ -71,34 +68,26 @@ func candidates(t *testing.T) []candidate {
 			flags = append(flags, "--env", k+"="+strings.ReplaceAll(s.Env[k], "{S}", scratch))
 		}
 		environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + scratch}
-		// The page is about the newest revision; of the others it says what
-		// stands on stdout.
-		if modern {
-			flags = append(flags, "--revision", spec.Latest.String())
-		} else {
-			flags = append(flags, "--only", "stdio")
-		}
 		out = append(out, candidate{s.Name, "stdio", append([]string{"--"}, s.argv(dir, s.Start, scratch)...), flags, environ})
-		if modern && s.HTTP != nil && s.HTTP.Initialize == 200 {
+		if s.HTTP != nil && s.HTTP.Initialize == 200 {
 			argv, url, env := s.httpArgs(t, dir, scratch)
 			out = append(out, candidate{s.Name, "http", append([]string{url, "--"}, argv...), slices.Concat(flags, env), environ})
 		}
 	}
 	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
-	newest := []string{"--revision", spec.Latest.String()}
 	sdk := filepath.Join(dir, "go", goConformance, "bin", "everything-server")
 	if _, err := os.Stat(sdk); err != nil {
 		t.Fatalf("the conformance server of go-sdk is not installed: %v", err)
 	}
 	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	out = append(out,
-		candidate{goConformance, "stdio", []string{"--", sdk}, newest, environ},
-		candidate{goConformance, "http", []string{"http://" + addr + "/", "--", sdk, "-http", addr}, newest, environ},
+		candidate{goConformance, "stdio", []string{"--", sdk}, nil, environ},
+		candidate{goConformance, "http", []string{"http://" + addr + "/", "--", sdk, "-http", addr}, nil, environ},
 	)
 	if js := filepath.Join(dir, "npm", tsConformance, "server.mjs"); exists(js) {
 		port := fmt.Sprint(freePort(t))
 		out = append(out, candidate{tsConformance, "http", []string{"http://127.0.0.1:" + port + "/mcp", "--", "node", js},
-			append([]string{"--env", "PORT=" + port}, newest...), environ})
+			[]string{"--env", "PORT=" + port}, environ})
 	}
 	return out
 }
