@@ -72,8 +72,9 @@ type Probe struct {
 	turns  atomic.Int64
 	silent atomic.Int64 // exchanges to which nothing came
 	slow   atomic.Int64 // slowest answer so far, in nanoseconds
-	// started is how long the first process took to its first word.
+	// started is how long a process took to its first word, the slowest until now.
 	started atomic.Int64
+	warm    atomic.Bool // the first answer of all has come
 	stays   atomic.Bool // stdio: it does not end with its input
 
 	called callings
@@ -213,8 +214,8 @@ const (
 )
 
 // allowance is what a process gets for its start before the time of its first
-// answer counts: what the first one took several times over, since others start
-// beside it, and up to the bound for that one itself.
+// answer counts: what the slowest one took several times over, since others start
+// beside it, and up to the bound for the first one.
 func (p *Probe) allowance() time.Duration {
 	took := time.Duration(p.started.Load())
 	if took == 0 {
@@ -238,12 +239,22 @@ func (p *Probe) wasSilent(x *Exchange) {
 	}
 }
 
+// hasStarted takes note of how long a process took to its first word.
+func (p *Probe) hasStarted(took time.Duration) {
+	for {
+		old := p.started.Load()
+		if int64(took) <= old || p.started.CompareAndSwap(old, int64(took)) {
+			return
+		}
+	}
+}
+
 func (p *Probe) wasQuick(x *Exchange) {
 	if x.Response == nil {
 		return
 	}
 	took := int64(x.End.Sub(x.Start))
-	if p.Stdio() && p.started.CompareAndSwap(0, took) {
+	if p.Stdio() && p.warm.CompareAndSwap(false, true) {
 		return // the start counts, not the answer
 	}
 	if x.Method == spec.MethodToolsCall {

@@ -107,16 +107,21 @@ func (p *Probe) Traffic() *Traffic {
 
 // take takes in a connection, but for what was said on it in another revision.
 func (t *Traffic) take(c *Conn) {
+	elsewhere := false // an initialize of another era opened it
 	for _, x := range c.exchanges() {
 		other := x.Revision() != 0 && x.Revision() != t.Revision
 		if !other && (x.Request == nil || x.Request.Revision == t.Revision) {
 			t.Exchanges = append(t.Exchanges, x)
+			continue
 		}
+		elsewhere = elsewhere || x.Method == spec.MethodInitialize && x.OK()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, f := range c.stray {
-		t.Stray = append(t.Stray, Stray{c.n, f})
+		if !elsewhere || f.Message().Kind == wire.Invalid {
+			t.Stray = append(t.Stray, Stray{c.n, f})
+		}
 	}
 	if len(c.lines) > 0 {
 		t.Lines[c.n] = slices.Clone(c.lines)
