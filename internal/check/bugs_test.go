@@ -29,14 +29,12 @@ import (
 type bug struct {
 	ID     string   `yaml:"id"`
 	Source string   `yaml:"source"`
-	Later  bool     `yaml:"later"`
 	Why    string   `yaml:"why"`
 	Unsaid []string `yaml:"unsaid"`
 	Plays  []play   `yaml:"plays"`
 }
 
 type play struct {
-	Later     bool       `yaml:"later"`
 	Recording string     `yaml:"recording"`
 	Tools     string     `yaml:"tools"`
 	Server    *bugServer `yaml:"server"`
@@ -45,6 +43,8 @@ type play struct {
 	} `yaml:"run"`
 	Transport string `yaml:"transport"`
 	Revision  string `yaml:"revision"`
+
+	Unserved []string `yaml:"unserved"`
 
 	Report  []expected `yaml:"report"`
 	Passes  []string   `yaml:"passes"`
@@ -86,14 +86,11 @@ func bugTable(t *testing.T) []bug {
 	return out
 }
 
-// now calls visit for every play of today, each a test of its own.
-func now(t *testing.T, visit func(*testing.T, *bug, *play)) {
+// plays calls visit for every play, each a test of its own.
+func plays(t *testing.T, visit func(*testing.T, *bug, *play)) {
 	for _, b := range bugTable(t) {
 		for i := range b.Plays {
 			p := &b.Plays[i]
-			if b.Later || p.Later {
-				continue
-			}
 			form := "server"
 			if p.Recording != "" {
 				form = "recording"
@@ -105,7 +102,7 @@ func now(t *testing.T, visit func(*testing.T, *bug, *play)) {
 
 // Every public report gets the verdict that was written before the rules were.
 func TestReportedBugs(t *testing.T) {
-	now(t, func(t *testing.T, b *bug, p *play) {
+	plays(t, func(t *testing.T, b *bug, p *play) {
 		t.Parallel()
 		if testing.Short() && p.long() && b.ID != "B010" {
 			t.Skip("each is a whole run over all there is; the race detector needs one of them")
@@ -264,9 +261,7 @@ func TestReportedBugsNameBuiltRules(t *testing.T) {
 	var missing []string
 	for _, b := range bugTable(t) {
 		for i := range b.Plays {
-			if !b.Later && !b.Plays[i].Later {
-				missing = append(missing, b.Plays[i].unregistered()...)
-			}
+			missing = append(missing, b.Plays[i].unregistered()...)
 		}
 	}
 	slices.Sort(missing)
@@ -299,10 +294,27 @@ func (p *play) serve(t *testing.T) (map[string]check.Outcome, []string) {
 	if p.Transport == "http" {
 		kind = transport.StreamableHTTP
 	}
-	out := judgeBy(t, p.Server.script(t), newest(kind), o)
+	r := runBy(t, p.Server.script(t), stage{kind, p.revision(t)}, o)
+	for _, s := range p.Unserved {
+		if !regexp.MustCompile(s).MatchString(r.Unserved) {
+			t.Errorf("that the revision is not served does not say %q: %q", s, r.Unserved)
+		}
+	}
+	if len(p.Unserved) == 0 && r.Unserved != "" {
+		t.Errorf("not judged: %s", r.Unserved)
+	}
 	mu.Lock()
 	defer mu.Unlock()
-	return out, called
+	return byRule(r), called
+}
+
+func (p *play) revision(t *testing.T) spec.Revision {
+	t.Helper()
+	r, err := spec.ParseRevision(p.Revision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // A row can be read: its inputs are there, and each play is of one form.
@@ -326,7 +338,7 @@ func TestBugTable(t *testing.T) {
 					t.Errorf("%s: %v", b.ID, err)
 				}
 			}
-			if p.Server != nil && !b.Later && !p.Later {
+			if p.Server != nil {
 				p.Server.script(t)
 			}
 		}

@@ -4,6 +4,7 @@ package check_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,6 +37,8 @@ type bugFault struct {
 	Op      string `yaml:"op"`
 	Pointer string `yaml:"pointer"`
 	Text    string `yaml:"text"`
+	With    string `yaml:"with"`
+	Media   string `yaml:"media"`
 	Code    int    `yaml:"code"`
 }
 
@@ -51,8 +54,13 @@ func (s *bugServer) script(t *testing.T) mock.Script {
 		script.Faults = append(script.Faults, mock.Lenient(name))
 	}
 	for _, f := range s.Faults {
+		place := f.place(t, script)
+		if f.Op == "http" {
+			script.Faults = append(script.Faults, place.HTTP(f.Code, cmp.Or(f.Media, spec.MediaJSON), f.Text))
+			continue
+		}
 		script.Faults = append(script.Faults, mock.Fault{
-			Place: f.place(t, script), Op: mock.Op(f.Op), Pointer: f.Pointer, Text: f.Text, Code: f.Code,
+			Place: place, Op: mock.Op(f.Op), Pointer: f.Pointer, Text: f.Text, With: f.With, Code: f.Code,
 		})
 	}
 	return script
@@ -85,6 +93,16 @@ func (f *bugFault) place(t *testing.T, s mock.Script) mock.Place {
 		for _, tool := range s.Tools {
 			p = p.When(mock.Not(mock.ParamIs("/name", string(probe.Lookup(tool.Definition, "/name")))))
 		}
+	case "absent-resource":
+		p = p.OfCode(spec.CodeResourceNotFound)
+	case "unknown-session":
+		p = p.When(mock.HasHeader(spec.HeaderSessionID)).OfCode(spec.CodeInvalidRequest)
+	case "unserved-version":
+		for _, r := range s.Revisions {
+			p = p.When(mock.Not(mock.ParamIs("/protocolVersion", string(jsonx.Quote(r.String())))))
+		}
+	case "session-after-discover":
+		p = p.When(mock.Earlier(spec.MethodDiscover), mock.Earlier(spec.MethodInitialize), mock.NoMeta(spec.MetaProtocolVersion))
 	default:
 		t.Fatalf("there is no case %q", f.When)
 	}
@@ -98,6 +116,16 @@ var bugScripts = map[string]func() mock.Script{
 		s := mock.Specimen()
 		s.PageSize = 1
 		return s
+	},
+	"only-2025-06-18": func() mock.Script {
+		s := mock.Specimen()
+		s.Revisions = []spec.Revision{spec.Rev20250618}
+		return s
+	},
+	"divide": func() mock.Script {
+		t := reading("divide", nil)
+		t.Definition = []byte(`{"name":"divide","description":"Fixture tool.","inputSchema":{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"],"additionalProperties":false},"annotations":{"readOnlyHint":true}}`)
+		return mock.Script{Tools: []mock.Tool{t}}
 	},
 	"tools-only": func() mock.Script { return ofTools(reading("lookup", nil)) },
 	"read-and-delete": func() mock.Script {
@@ -190,6 +218,13 @@ func (p *play) traffic(t *testing.T) *probe.Traffic {
 		kind = transport.StreamableHTTP
 	}
 	rec := probe.NewRecorder(kind, r)
+	if p.Tools != "" {
+		listed(t, rec, filepath.Join(bugDir, p.Tools))
+	}
+	if filepath.Ext(p.Recording) == ".txt" {
+		streamed(t, rec, data)
+		return rec.Traffic()
+	}
 	for text := range bytes.Lines(data) {
 		var l bugLine
 		if err := jsonx.Unmarshal(text, &l); err != nil {
@@ -198,6 +233,34 @@ func (p *play) traffic(t *testing.T) *probe.Traffic {
 		l.add(t, rec)
 	}
 	return rec.Traffic()
+}
+
+// listed puts the list of tools before a recording that begins behind it.
+func listed(t *testing.T, rec *probe.Recorder, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result bytes.Buffer
+	if err := json.Compact(&result, data); err != nil {
+		t.Fatal(err)
+	}
+	rec.Line("stdio", wire.ToServer, []byte(`{"jsonrpc":"2.0","id":"list","method":"tools/list"}`))
+	rec.Line("stdio", wire.ToClient, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"list","result":%s}`, result.Bytes()))
+}
+
+// streamed puts an event stream into a recording, as the answer to tools/list.
+func streamed(t *testing.T, rec *probe.Recorder, text []byte) {
+	t.Helper()
+	var l bugLine
+	const line = `{"http":{"request":{"method":"POST","path":"/mcp","headers":{"Content-Type":"application/json"},` +
+		`"body":{"jsonrpc":"2.0","id":1,"method":"tools/list"}},"response":{"status":200,"headers":{"Content-Type":"text/event-stream"}}}}`
+	if err := jsonx.Unmarshal([]byte(line), &l); err != nil {
+		t.Fatal(err)
+	}
+	l.HTTP.Response.Body = json.RawMessage(jsonx.Quote(string(text)))
+	l.add(t, rec)
 }
 
 // add puts a line of a transcript into a recording.

@@ -231,12 +231,18 @@ func capabilitiesRespected(c *probe.Case, t *probe.Traffic) {
 		return
 	}
 	c.Pass(t.Facts.Greeting)
+	// That a server declares what it lacks is no use of what was not agreed on,
+	// which is all that the handshake era forbids.
+	lacks := c.Fail
+	if t.Revision.Era() == spec.Legacy {
+		lacks = c.Warn
+	}
 	for _, p := range promised {
 		i := slices.IndexFunc(t.Exchanges, func(x *probe.Exchange) bool {
 			return x.Method == p.method && x.Planted() == "" && x.Is(spec.CodeMethodNotFound)
 		})
 		if i >= 0 && t.Facts.Declares(p.capability) {
-			c.Fail(t.Exchanges[i], "%s are declared, and %s gives %s", p.capability, p.method, t.Exchanges[i].Brief()).And(t.Facts.Greeting)
+			lacks(t.Exchanges[i], "%s are declared, and %s gives %s", p.capability, p.method, t.Exchanges[i].Brief()).And(t.Facts.Greeting)
 		}
 	}
 	for _, r := range t.Notifications() {

@@ -229,7 +229,7 @@ func errorIDOmitted(c *probe.Case, t *probe.Traffic) {
 			continue
 		}
 		if m.Has(wire.FaultIDNull) {
-			c.Warn(r.Exchange, "the error to a message whose id could not be read has the id null").In(r.Frame, "/id")
+			c.Warn(r.Exchange, "an error that does not repeat the id of what was sent has the id null").In(r.Frame, "/id")
 			continue
 		}
 		c.Pass(r.Exchange)

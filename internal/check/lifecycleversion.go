@@ -4,6 +4,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -55,8 +56,8 @@ var lifecycleVersionRules = []Rule{
 			Title: "a version that the server does not support is answered with one that it does",
 			Why:   "a newer client cannot fall back to what both sides know, and gives the server up",
 			Fix:   "answer initialize for an unknown version with your latest version, not by an error and not by repeating what was asked",
-			Detail: "Error -32602, which the page shows as a sample, is a warning; so is any refusal of a text that is no date, " +
-				"which may be taken for a malformed message.",
+			Detail: "Error -32602, which the page shows as a sample, is a warning; so is -32022 where it names the versions that there are, " +
+				"and any refusal of a text that is no date, which may be taken for a malformed message.",
 		},
 		In: handshakeEra, Check: versionAlternative, Apart: true,
 		Break: Break{Faults: []mock.Fault{onUnknownVersion().Set("/result/protocolVersion", "{{/params/protocolVersion}}")}},
@@ -312,13 +313,34 @@ func (n *negotiatedVersions) judgeAlternative(c *probe.Case, l *ledger, o *negot
 		l.warn("strange", o.version, x, "initialize for %s is answered with %s, which is no revision with a handshake that is known",
 			brief(o.version), orNoVersion(o.got)).And(g)
 	case x.Is(spec.CodeInvalidParams):
-		l.warn("refused", o.version, x, "initialize for %s is refused with error %d, as the page shows in a sample; its text asks for another version",
-			brief(o.version), spec.CodeInvalidParams).And(g)
+		l.warn("refused", o.version, x, "initialize for %s is refused with error %d, as the page shows in a sample; its text asks for another version%s",
+			brief(o.version), spec.CodeInvalidParams, offeredIn(x)).And(g)
+	case x.Is(spec.CodeUnsupportedVersion) && offeredIn(x) != "":
+		l.warn("refused newly", o.version, x, "initialize for %s is refused with error %d, which is of revisions without a handshake, not answered with another version%s",
+			brief(o.version), spec.CodeUnsupportedVersion, offeredIn(x)).And(g)
 	case o.version == garbageVersion && x.Refused():
 		l.warn("garbage", o.version, x, "initialize for %s %s, not by a version that the server supports", brief(o.version), outcome(x)).And(g)
 	default:
 		l.fail("refused otherwise", o.version, x, "initialize for %s %s, not by a version that the server supports", brief(o.version), outcome(x)).And(g)
 	}
+}
+
+// mostNamed bounds the versions of an error that are repeated.
+const mostNamed = 8
+
+// offeredIn says which versions a refusal names, by which a client can begin
+// anew; empty where it names none.
+func offeredIn(x *probe.Exchange) string {
+	var out []string
+	for _, v := range probe.Elements(probe.Lookup(x.Message().Error.Raw, "/data/supported")) {
+		if _, err := spec.ParseRevision(probe.Text(v)); err == nil && len(out) < mostNamed {
+			out = append(out, probe.Text(v))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "; it names " + strings.Join(out, ", ")
 }
 
 func versionLatest(c *probe.Case) {

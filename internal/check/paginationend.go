@@ -89,6 +89,11 @@ func endless(c *probe.Case, method string, pages []*probe.Exchange) bool {
 			return true
 		}
 		by[cursor] = x
+		// It was reached by the cursor that it gives, and shows what came before.
+		if next, more := nextCursor(x); more && next == cursor && len(items) > 0 && slices.Equal(items, itemsOf(method, pages[i-1])) {
+			c.Fail(x, "the cursor %q of %s leads to the page before it and to itself, so the list has no end", clipped(cursor), method).And(pages[i-1])
+			return true
+		}
 	}
 	if len(pages) >= manyPages && len(pages)-1-fruit >= barrenPages {
 		c.Fail(last, "%s had not ended after %d pages, the last %d of which brought nothing new", method, len(pages), len(pages)-1-fruit).

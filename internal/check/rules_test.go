@@ -118,6 +118,11 @@ func judge(t *testing.T, script mock.Script, at stage) map[string]check.Outcome 
 
 func judgeBy(t *testing.T, script mock.Script, at stage, o check.Options) map[string]check.Outcome {
 	t.Helper()
+	return byRule(runBy(t, script, at, o))
+}
+
+func runBy(t *testing.T, script mock.Script, at stage, o check.Options) *check.Result {
+	t.Helper()
 	i := slices.IndexFunc(carriers, func(c carrier) bool { return c.kind == at.kind })
 	if ttl := script.State.TTL; ttl < time.Second {
 		o.StateTTL = ttl // short enough to see it end
@@ -129,11 +134,16 @@ func judgeBy(t *testing.T, script mock.Script, at stage, o check.Options) map[st
 		script.SSEPath = ssePath
 	}
 	o.Revision = at.revision
-	return judgeAt(t, carriers[i].target(mock.New(script)), o)
+	return runAt(t, carriers[i].target(mock.New(script)), o)
 }
 
 // judgeAt judges a target.
 func judgeAt(t *testing.T, target transport.Target, o check.Options) map[string]check.Outcome {
+	t.Helper()
+	return byRule(runAt(t, target, o))
+}
+
+func runAt(t *testing.T, target transport.Target, o check.Options) *check.Result {
 	t.Helper()
 	o.Mine = true
 	if o.Timeout == 0 {
@@ -148,6 +158,11 @@ func judgeAt(t *testing.T, target transport.Target, o check.Options) map[string]
 	if err != nil {
 		t.Fatalf("run: %v", err)
 	}
+	return r
+}
+
+// byRule are the outcomes of a run by the ids of their rules.
+func byRule(r *check.Result) map[string]check.Outcome {
 	out := map[string]check.Outcome{}
 	for _, x := range r.Outcomes {
 		out[x.Rule.ID] = x
