@@ -37,9 +37,43 @@ func (v *validator) why(value []byte) (why string) {
 		return ""
 	}
 	if e, ok := errors.AsType[*jsonschema.ValidationError](v.compiled.Validate(inst)); ok {
-		return saying(innermost(e, false, func(*jsonschema.ValidationError) bool { return true }))
+		return sayingAll(e)
 	}
 	return ""
+}
+
+// mostCauses bounds what is said to be wrong with one value.
+const mostCauses = 5
+
+// sayingAll is every cause of a validation error, in the order of the places in
+// the value. Of alternatives only the first cause is told: no more than one of
+// them was meant.
+func sayingAll(e *jsonschema.ValidationError) string {
+	var found []*jsonschema.ValidationError
+	var walk func(*jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		if len(e.Causes) > 0 && !branches(e) {
+			for _, c := range e.Causes {
+				walk(c)
+			}
+			return
+		}
+		if in := innermost(e, false, func(*jsonschema.ValidationError) bool { return true }); in != nil {
+			found = append(found, in)
+		}
+	}
+	walk(e)
+	slices.SortStableFunc(found, func(a, b *jsonschema.ValidationError) int { return slices.Compare(a.InstanceLocation, b.InstanceLocation) })
+	var said []string
+	for _, f := range found {
+		if s := saying(f); !slices.Contains(said, s) {
+			said = append(said, s)
+		}
+	}
+	if more := len(said) - mostCauses; more > 0 {
+		said = append(said[:mostCauses], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(said, "; ")
 }
 
 // innermost is the cause of a validation error that has no cause of its own:

@@ -63,6 +63,7 @@ func TestAccepts(t *testing.T) {
 		`{"total":1.0,"items":["a"]}`: "",
 		`{"total":"1"}`:               "/total: ",
 		`{"total":1,"items":["c"]}`:   "/items/0: ",
+		`{"items":["c","a","d"]}`:     "missing property 'total'; /items/0: value must be one of 'a', 'b'; /items/2: ",
 		`{}`:                          "total",
 		`null`:                        "null",
 	} {

@@ -84,7 +84,8 @@ type Outgoing struct {
 	// Bare leaves out every default and target header: only Host,
 	// Content-Length and Header are sent.
 	Bare bool
-	// Without names defaults that are left out, in any case.
+	// Without names defaults and headers of the target that are left out, in any
+	// case.
 	Without []string
 	// Terminator replaces the LF of a stdio line when it is not nil.
 	Terminator []byte

@@ -59,7 +59,7 @@ func (c *httpConn) Send(ctx context.Context, out Outgoing) (Sent, error) {
 	if body == nil {
 		body = []byte{}
 	}
-	r := &request{method: "POST", url: c.post, body: body, header: c.fields(without(defaults, out.Without), out.Header, out.Bare)}
+	r := &request{method: "POST", url: c.post, body: body, header: c.fields(defaults, out.Header, out.Without, out.Bare)}
 	return c.exchange(ctx, r, f, out.Tag)
 }
 
@@ -82,17 +82,18 @@ func (c *httpConn) Request(ctx context.Context, r Request) (Sent, error) {
 		u = c.base.ResolveReference(ref)
 	}
 	return c.exchange(ctx, &request{
-		method: r.Method, url: u, body: r.Body, header: c.fields(without(defaults, r.Without), r.Header, r.Bare),
+		method: r.Method, url: u, body: r.Body, header: c.fields(defaults, r.Header, r.Without, r.Bare),
 	}, nil, r.Tag)
 }
 
 // fields puts the header of a request together: defaults, then the target's,
 // then the caller's; a later name replaces an earlier one.
-func (c *httpConn) fields(defaults, own []wire.HeaderField, bare bool) []wire.HeaderField {
+func (c *httpConn) fields(defaults, own []wire.HeaderField, leftOut []string, bare bool) []wire.HeaderField {
 	if bare {
 		return own
 	}
-	all := make([]wire.HeaderField, 0, len(defaults)+len(c.header)+len(own)+1)
+	defaults, of := without(defaults, leftOut), without(slices.Clone(c.header), leftOut)
+	all := make([]wire.HeaderField, 0, len(defaults)+len(of)+len(own)+1)
 	keep := func(fs []wire.HeaderField, later ...[]wire.HeaderField) {
 		for _, f := range fs {
 			if !named(f.Name, later) {
@@ -100,9 +101,9 @@ func (c *httpConn) fields(defaults, own []wire.HeaderField, bare bool) []wire.He
 			}
 		}
 	}
-	keep([]wire.HeaderField{{Name: "User-Agent", Value: userAgent}}, c.header, own)
-	keep(defaults, c.header, own)
-	keep(c.header, own)
+	keep([]wire.HeaderField{{Name: "User-Agent", Value: userAgent}}, of, own)
+	keep(defaults, of, own)
+	keep(of, own)
 	return append(all, own...)
 }
 

@@ -52,7 +52,7 @@ type sseConn struct {
 }
 
 func openSSE(ctx context.Context, c *httpConn) (Conn, error) {
-	r := &request{method: "GET", url: c.base, header: c.fields([]wire.HeaderField{{Name: "Accept", Value: "text/event-stream"}}, nil, false)}
+	r := &request{method: "GET", url: c.base, header: c.fields([]wire.HeaderField{{Name: "Accept", Value: "text/event-stream"}}, nil, nil, false)}
 	head := &wire.Head{
 		Time: time.Now(), Dir: wire.ToServer, Method: r.method, URL: r.url.String(), Proto: "HTTP/1.1",
 		Header: r.fields(), Exact: c.carrier.exact(),

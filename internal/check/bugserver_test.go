@@ -55,8 +55,12 @@ func (s *bugServer) script(t *testing.T) mock.Script {
 	}
 	for _, f := range s.Faults {
 		place := f.place(t, script)
-		if f.Op == "http" {
+		switch f.Op {
+		case "http":
 			script.Faults = append(script.Faults, place.HTTP(f.Code, cmp.Or(f.Media, spec.MediaJSON), f.Text))
+			continue
+		case string(mock.OpHeader):
+			script.Faults = append(script.Faults, place.Header(f.Text, f.With))
 			continue
 		}
 		script.Faults = append(script.Faults, mock.Fault{
@@ -93,10 +97,12 @@ func (f *bugFault) place(t *testing.T, s mock.Script) mock.Place {
 		for _, tool := range s.Tools {
 			p = p.When(mock.Not(mock.ParamIs("/name", string(probe.Lookup(tool.Definition, "/name")))))
 		}
+	case "divide":
+		p = p.When(mock.ParamIs("/name", `"divide"`))
 	case "absent-resource":
 		p = p.OfCode(spec.CodeResourceNotFound)
 	case "unknown-session":
-		p = p.When(mock.HasHeader(spec.HeaderSessionID)).OfCode(spec.CodeInvalidRequest)
+		p = p.When(mock.HasHeader(spec.HeaderSessionID), mock.HeaderIs(spec.HeaderProtocolVersion, spec.Rev20251125.String())).OfCode(spec.CodeInvalidRequest)
 	case "unserved-version":
 		for _, r := range s.Revisions {
 			p = p.When(mock.Not(mock.ParamIs("/protocolVersion", string(jsonx.Quote(r.String())))))
@@ -126,6 +132,10 @@ var bugScripts = map[string]func() mock.Script{
 		t := reading("divide", nil)
 		t.Definition = []byte(`{"name":"divide","description":"Fixture tool.","inputSchema":{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"],"additionalProperties":false},"annotations":{"readOnlyHint":true}}`)
 		return mock.Script{Tools: []mock.Tool{t}}
+	},
+	"log-viewer": func() mock.Script {
+		const log = `Traceback (most recent call last):\n  File \"gauge.py\", line 7, in read\nKeyError`
+		return mock.Script{Tools: []mock.Tool{reading("show_log", []byte(`{"content":[{"type":"text","text":"`+log+`"}]}`))}}
 	},
 	"tools-only": func() mock.Script { return ofTools(reading("lookup", nil)) },
 	"read-and-delete": func() mock.Script {
@@ -307,7 +317,7 @@ func framesOf(t *testing.T, head *wire.Head, body json.RawMessage) (frames []*wi
 	t.Helper()
 	text, isText := jsonx.Text(body)
 	switch {
-	case body == nil:
+	case body == nil, string(body) == "null": // there was none
 		return nil, nil
 	case !isText:
 		return []*wire.Frame{{Raw: body, Dir: wire.ToClient, HTTP: head}}, nil

@@ -32,6 +32,8 @@ func onCancelled(cs ...mock.Condition) mock.Place {
 	return mock.On(spec.NotificationCancelled).When(cs...)
 }
 
+const ruleRaceTolerated = "cancel.race-tolerated"
+
 // cancelRules are those on cancellation that need no tool.
 var cancelRules = []Rule{
 	{
@@ -67,7 +69,7 @@ var cancelRules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "cancel.race-tolerated", Level: rule.Must, Basis: rule.Keyword, Section: "2026-07-28/basic/patterns/cancellation#timing-considerations",
+			ID: ruleRaceTolerated, Level: rule.Must, Basis: rule.Keyword, Section: "2026-07-28/basic/patterns/cancellation#timing-considerations",
 			Title: "a cancellation that crosses the answer does no harm",
 			Why:   "the user presses stop a moment too late, and every other request of the client is lost",
 			Fix:   "ignore a cancellation of a request that is no longer running",
@@ -88,7 +90,7 @@ var cancelRules = []Rule{
 			Why:   "a client that is a moment late is told of an error that it cannot assign, or loses the server",
 			Fix:   "look the id up among the running requests, and do nothing when it is not there",
 		},
-		In: every, Apart: true, Check: cancelUnknown, Under: []string{"jsonrpc.notification-no-response"},
+		In: every, Apart: true, Check: cancelUnknown, Under: []string{"jsonrpc.notification-no-response", ruleRaceTolerated},
 		Break:  Break{Faults: []mock.Fault{onCancelled(mock.ParamIs("/requestId", idUnknown)).Die()}, Only: transport.Stdio},
 		Breaks: []Break{{Faults: []mock.Fault{onCancelled(mock.ParamIs("/requestId", idUnknown)).Status(500)}, Only: transport.StreamableHTTP}},
 	},

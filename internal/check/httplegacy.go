@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcprove/mcprove/internal/probe"
@@ -337,20 +338,29 @@ func versionAbsent(c *probe.Case) {
 // unservedVersion is one that no server has.
 const unservedVersion = "1900-01-01"
 
+// unmadeVersion is one that there is not yet. A server that compares dates may
+// refuse what is old and take what is new.
+const unmadeVersion = "2099-01-01"
+
 func versionInvalid(c *probe.Case) {
 	plain, ok := c.Plain()
 	if !ok {
 		return
 	}
-	for _, v := range []string{unservedVersion, "mcprove"} {
+	var served []*probe.Exchange
+	var how []string
+	for _, v := range []string{unservedVersion, unmadeVersion, garbageVersion} {
 		x := c.Once(plain.Version(v).Planting("a version that no server has"))
 		switch {
 		case x.Sent == nil: // held back
 		case x.Status() == spec.StatusBadVersionHeader:
 			c.Pass(x)
 		default:
-			c.Fail(x, "%s: %s was answered by %s, not by HTTP %d", spec.HeaderProtocolVersion, v, x.Brief(), spec.StatusBadVersionHeader).And(c.Once(plain))
-			return
+			served, how = append(served, x), append(how, v+" by "+x.Brief())
 		}
+	}
+	if len(served) > 0 {
+		c.Fail(served[0], "%s was not answered by HTTP %d: %s", spec.HeaderProtocolVersion, spec.StatusBadVersionHeader, strings.Join(how, ", ")).
+			And(served[1:]...).And(c.Once(plain))
 	}
 }

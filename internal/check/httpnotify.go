@@ -103,8 +103,17 @@ func refusedInBody(x *probe.Exchange) bool {
 
 func notificationAccepted(c *probe.Case) {
 	x, ok := cancelNothing(c)
+	if !ok {
+		return
+	}
+	// The one that ends the handshake is looked at too: it is the one that a
+	// server takes which refuses those that it does not know.
+	if first := c.Probe().Shared().Initialized(); first != nil &&
+		first.Status() >= http.StatusOK && first.Status() < http.StatusMultipleChoices && first.Status() != spec.StatusNotificationAccepted {
+		c.Fail(first, "%s was answered by %s, not by HTTP %d", first.Method, first.Brief(), spec.StatusNotificationAccepted)
+		return
+	}
 	switch {
-	case !ok:
 	case x.Status() == spec.StatusNotificationAccepted:
 		c.Pass(x)
 	case refusedInBody(x):

@@ -19,7 +19,8 @@ type leak struct {
 
 // inside is what only somebody on the machine should see.
 var inside = []leak{
-	{"a stack trace", regexp.MustCompile(`(\\n|\n)\s+at [^\\"\n]+:\d+:\d+\)?|Traceback \(most recent call last\)|goroutine \d+ \[[a-z ]+\]:|\bat [\w.$]+\([\w]+\.java:\d+\)`), ""},
+	{"a stack trace", regexp.MustCompile(`(\\n|\n)\s+at [^\\"\n]+:\d+:\d+\)?|Traceback \(most recent call last\)|goroutine \d+ \[[a-z ]+\]:|\bat [\w.$]+\([\w]+\.java:\d+\)|` +
+		`"stack_?[tT]race"\s*:\s*\[\s*\{\s*"(class|file|method|module|line|declaring|native)[A-Z]`), ""},
 	{"the path of a home", regexp.MustCompile(`(/home/|/Users/|[A-Za-z]:\\\\Users\\\\)[A-Za-z0-9._-]+[/\\]`), ""},
 }
 

@@ -3,10 +3,14 @@
 package check
 
 import (
+	"slices"
+	"time"
+
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
 )
 
 // premiseRules are what everything else rests on.
@@ -49,16 +53,39 @@ func staysUp(c *probe.Case, t *probe.Traffic) {
 	if !t.Stdio() {
 		return
 	}
-	planted := map[int]bool{} // the last message on a connection was wrong on purpose
+	planted := map[int]bool{}    // the last message on a connection was wrong on purpose
+	ended := map[int]time.Time{} // when the process of a connection ended
 	for _, x := range t.Exchanges {
 		left, told := t.Left[x.Conn]
 		good := x.Planted() == "" && !planted[x.Conn] && !(told && !x.Ended.Before(left))
 		planted[x.Conn] = x.Planted() != ""
-		if good && x.ID != nil && x.Died() && !x.Cancelled {
+		if !x.Died() || x.Cancelled {
+			continue
+		}
+		end := ended[x.Conn]
+		if end.IsZero() {
+			ended[x.Conn] = x.Ended
+		}
+		switch {
+		case !good, !end.IsZero() && x.Start.After(end): // it was gone before
+		case x.Method == spec.NotificationCancelled && raceLost(t):
+			c.SkipFor(ruleRaceTolerated, "the process ended at a cancellation")
+		case x.Method == spec.NotificationCancelled:
+			c.Fail(x, "the process ended at a well-formed cancellation")
+			return
+		case x.ID != nil:
 			c.Fail(x, "the process ended while it had a well-formed %s to answer", x.Method)
 			return
 		}
 	}
+}
+
+// raceLost reports whether a process ended after a cancellation that crossed
+// the answer.
+func raceLost(t *probe.Traffic) bool {
+	return slices.ContainsFunc(t.Exchanges, func(x *probe.Exchange) bool {
+		return string(x.Meta(spec.MetaProgressToken)) == tokenRaced && (x.Died() || transport.ReasonOf(x.Err) == transport.Closed)
+	})
 }
 
 // answers fails a server that no well-formed request gets an answer from. What

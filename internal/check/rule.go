@@ -106,6 +106,7 @@ var topics = [][]Rule{
 	headerValueRules,
 	httpOriginRules,
 	secOriginRules,
+	secCORSRules,
 	secCrossRules,
 	secSurfaceRules,
 	secLeakRules,

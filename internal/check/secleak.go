@@ -66,6 +66,9 @@ func errorLeak(c *probe.Case, t *probe.Traffic) {
 			text = string(m.Error.Raw)
 		case x.Head != nil && x.Status() >= 400 && m == nil:
 			text = string(x.Body)
+			for _, f := range x.Frames { // JSON, and no message
+				text += string(f.Raw)
+			}
 		default:
 			continue
 		}

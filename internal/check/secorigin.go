@@ -175,6 +175,7 @@ func preflight(c *probe.Case, plain *probe.Request) *probe.Exchange {
 	return c.Once(plain.Verb(http.MethodOptions).Header(spec.HeaderOrigin, foreignOrigin).
 		Header("Access-Control-Request-Method", http.MethodPost).
 		Header("Access-Control-Request-Headers", "content-type,authorization,mcp-protocol-version").
+		NoHeader("Authorization"). // browsers send no credentials in a preflight
 		Planting("the preflight of a foreign page"))
 }
 

@@ -96,7 +96,7 @@ func marked(r *probe.Request, name string) *probe.Request { return r.Meta(mark, 
 // it served again.
 func noPriorContext(c *probe.Case) {
 	r, ok := c.Plain()
-	if !ok {
+	if !ok || turnedAway(c) {
 		return
 	}
 	bare := r.Meta(spec.MetaClientCapabilities, "").Planting("no client capabilities")
@@ -122,6 +122,48 @@ func noPriorContext(c *probe.Case) {
 		return
 	}
 	c.Pass(first)
+}
+
+// turnedAway fails a server over stdio that refuses server/discover, and then
+// does not serve the client that falls back to the handshake, as clients do. The
+// same session without the question before it is the control.
+func turnedAway(c *probe.Case) bool {
+	g := c.Facts().Greeting
+	if c.HTTP() || !g.Refused() {
+		return false
+	}
+	session := func(before *probe.Request) (asked, hello, x *probe.Exchange) {
+		conn := c.Open()
+		if conn == nil {
+			return nil, nil, nil
+		}
+		if before != nil {
+			asked = c.SendOn(conn, before)
+		}
+		if hello = c.SendOn(conn, legacyInitialize(c)); !negotiated(hello) {
+			return asked, hello, hello
+		}
+		initialized(c, conn, "")
+		method := spec.MethodPing
+		for _, p := range promised {
+			if len(c.Facts().List(p.method).Pages) > 0 {
+				method = p.method
+				break
+			}
+		}
+		return asked, hello, c.SendOn(conn, c.Request(method, "").Of(spec.Rev20251125))
+	}
+	_, _, alone := session(nil)
+	if alone == nil || !alone.OK() {
+		return false // it has no such sessions
+	}
+	asked, hello, x := session(c.Request(spec.MethodDiscover, ""))
+	if x == nil || x.OK() {
+		return false
+	}
+	c.Fail(x, "after %s was refused, %s of a session of %s on the same connection is answered by %s; without it before, the session is served",
+		spec.MethodDiscover, x.Method, spec.Rev20251125, x.Brief()).And(asked, hello, alone)
+	return true
 }
 
 func versionNotSticky(c *probe.Case) {

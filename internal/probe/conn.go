@@ -43,12 +43,14 @@ type Conn struct {
 	// Of the handshake era: the answer to initialize, what it agreed on, whether
 	// we ended the session, and what is answered to requests of the server.
 	greeting *Exchange
-	agreed   spec.Revision
-	session  string
-	ended    bool
-	reply    Reply
-	replied  []*wire.Frame
-	changed  chan struct{} // closed and replaced when anything came
+	// initialized is the notification that ended the handshake.
+	initialized *Exchange
+	agreed      spec.Revision
+	session     string
+	ended       bool
+	reply       Reply
+	replied     []*wire.Frame
+	changed     chan struct{} // closed and replaced when anything came
 }
 
 // call is an exchange that is still growing. The connection's lock guards it.

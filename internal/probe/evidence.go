@@ -110,7 +110,7 @@ func telling(name string) bool {
 	case "content-type", "origin", "host", "allow", "last-event-id", "x-accel-buffering", "accept", "www-authenticate":
 		return true
 	}
-	return strings.HasPrefix(l, "mcp-")
+	return strings.HasPrefix(l, "mcp-") || strings.HasPrefix(l, "access-control-")
 }
 
 func cut(s string) string {

@@ -54,7 +54,10 @@ func (c *Conn) Greet(ctx context.Context, capabilities string) *Exchange {
 	c.mu.Unlock()
 	x := c.exchange(ctx, c.probe.Hello(capabilities))
 	if c.Adopt(x) == c.probe.o.Revision {
-		c.exchange(ctx, c.probe.Notification(spec.NotificationInitialized))
+		sent := c.exchange(ctx, c.probe.Notification(spec.NotificationInitialized))
+		c.mu.Lock()
+		c.initialized = sent
+		c.mu.Unlock()
 	}
 	return x
 }
@@ -88,6 +91,14 @@ func (c *Conn) Greeting() *Exchange {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.greeting
+}
+
+// Initialized is the notification that ended the handshake; nil where there was
+// none.
+func (c *Conn) Initialized() *Exchange {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.initialized
 }
 
 // Agreed is the revision of the handshake, zero without one.

@@ -302,6 +302,24 @@ func (r *Recorder) HTTP(conn string, request *wire.Head, text []byte, response *
 	c.calls = append(c.calls, k)
 }
 
+// ofOneEra takes out of a recording that is judged by a revision without a
+// handshake what was said in a session: initialize, and what names no version
+// behind one that was agreed to on its connection.
+func (t *Traffic) ofOneEra() {
+	if t.Revision.Era() == spec.Legacy {
+		return
+	}
+	agreed := map[int]bool{}
+	t.Exchanges = slices.DeleteFunc(t.Exchanges, func(x *Exchange) bool {
+		if x.Method == spec.MethodInitialize {
+			r, err := spec.ParseRevision(Text(x.Member("protocolVersion")))
+			agreed[x.Conn] = agreed[x.Conn] || x.OK() && err == nil && r.Era() == spec.Legacy
+			return agreed[x.Conn]
+		}
+		return agreed[x.Conn] && x.Revision() == 0
+	})
+}
+
 // Traffic ends the recording. What the server says of itself in it is read
 // into its Facts.
 func (r *Recorder) Traffic() *Traffic {
@@ -312,6 +330,7 @@ func (r *Recorder) Traffic() *Traffic {
 		r.t.take(c)
 	}
 	r.t.sort()
+	r.t.ofOneEra()
 	f := r.t.Facts
 	for _, x := range r.t.Exchanges {
 		switch {
