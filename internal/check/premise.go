@@ -53,28 +53,39 @@ func staysUp(c *probe.Case, t *probe.Traffic) {
 	if !t.Stdio() {
 		return
 	}
-	planted := map[int]bool{}    // the last message on a connection was wrong on purpose
-	ended := map[int]time.Time{} // when the process of a connection ended
+	planted := map[int]bool{}            // nothing was answered since a message that was wrong on purpose
+	cancels := map[int]*probe.Exchange{} // nor since a cancellation that was right
+	ended := map[int]time.Time{}         // when the process of a connection ended
 	for _, x := range t.Exchanges {
 		left, told := t.Left[x.Conn]
 		good := x.Planted() == "" && !planted[x.Conn] && !(told && !x.Ended.Before(left))
-		planted[x.Conn] = x.Planted() != ""
-		if !x.Died() || x.Cancelled {
+		planted[x.Conn] = x.Planted() != "" || planted[x.Conn] && x.Response == nil
+		switch {
+		case x.Response != nil || planted[x.Conn]:
+			delete(cancels, x.Conn)
+		case good && x.Method == spec.NotificationCancelled:
+			cancels[x.Conn] = x
+		}
+		if !x.Died() {
 			continue
 		}
 		end := ended[x.Conn]
 		if end.IsZero() {
 			ended[x.Conn] = x.Ended
 		}
-		switch {
-		case !good, !end.IsZero() && x.Start.After(end): // it was gone before
-		case x.Method == spec.NotificationCancelled && raceLost(t):
-			c.SkipFor(ruleRaceTolerated, "the process ended at a cancellation")
-		case x.Method == spec.NotificationCancelled:
-			c.Fail(x, "the process ended at a well-formed cancellation")
-			return
-		case x.ID != nil:
+		gone := !end.IsZero() && x.Start.After(end) // before it was sent
+		if good && !gone && x.ID != nil && !x.Cancelled && cancels[x.Conn] == nil {
 			c.Fail(x, "the process ended while it had a well-formed %s to answer", x.Method)
+			return
+		}
+	}
+	for _, x := range t.Exchanges {
+		switch {
+		case cancels[x.Conn] != x, !x.Died(): // it goes on
+		case raceLost(t):
+			c.SkipFor(ruleRaceTolerated, "the process ended at a cancellation")
+		default:
+			c.Fail(x, "the process ended at a well-formed cancellation")
 			return
 		}
 	}
