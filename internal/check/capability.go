@@ -4,6 +4,7 @@ package check
 
 import (
 	"bytes"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -241,6 +242,9 @@ func capabilitiesRespected(c *probe.Case, t *probe.Traffic) {
 		i := slices.IndexFunc(t.Exchanges, func(x *probe.Exchange) bool {
 			return x.Method == p.method && x.Planted() == "" && x.Is(spec.CodeMethodNotFound)
 		})
+		if i < 0 && t.Revision.Era() == spec.Legacy {
+			i = unlisted(t, p.method)
+		}
 		if i >= 0 && t.Facts.Declares(p.capability) {
 			lacks(t.Exchanges[i], "%s are declared, and %s gives %s", p.capability, p.method, t.Exchanges[i].Brief()).And(t.Facts.Greeting)
 		}
@@ -250,6 +254,28 @@ func capabilitiesRespected(c *probe.Case, t *probe.Traffic) {
 			c.Fail(r.Exchange, "%s was sent without the capability %s", r.Message().Method, path).In(r.Frame, "")
 		}
 	}
+}
+
+// unlisted is the plain request for a list that was refused or not answered, in
+// traffic where none was answered well; -1 where there is no such thing. Later
+// revisions have a rule of their own on each list.
+func unlisted(t *probe.Traffic, method string) int {
+	bad := -1
+	for i, x := range t.Exchanges {
+		if x.Method != method || x.Planted() != "" {
+			continue
+		}
+		if x.OK() {
+			return -1
+		}
+		_, paged := cursorOf(x)
+		lost := x.Silent() || x.Died() || x.Message() != nil && x.Message().Error != nil ||
+			x.Status() >= http.StatusBadRequest && x.Status() != http.StatusUnauthorized && x.Status() != http.StatusForbidden
+		if bad < 0 && !paged && lost {
+			bad = i
+		}
+	}
+	return bad
 }
 
 func unknownCapability(c *probe.Case) {

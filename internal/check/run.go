@@ -39,6 +39,10 @@ type Options struct {
 // DefaultBudget bounds a run.
 const DefaultBudget = 40 * time.Second
 
+// lookingOn is how long rules that only look on may take beyond the budget: a
+// server says how much there is to read.
+const lookingOn = 3 * time.Second
+
 // Outcome is one rule's verdict.
 type Outcome struct {
 	Rule *Rule
@@ -109,7 +113,11 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 	r.Traffic = p.Traffic()
 	if p.Facts().Answers() {
 		for _, rl := range rules {
-			if rl.Watch != nil {
+			switch {
+			case rl.Watch == nil:
+			case time.Since(begin) > o.Budget+lookingOn:
+				j.add(rl, probe.Verdict{Status: rule.Skip, Reason: probe.RunEnded})
+			default:
 				j.add(rl, probe.Observe(rl.Info, r.Traffic, rl.Watch))
 			}
 		}

@@ -57,7 +57,39 @@ var secLeakRules = []Rule{
 
 const ruleListBytes = "sec.list-bytes"
 
+// mostSearched bounds the text that a rule searches: it is the server that says
+// how much there is.
+const mostSearched = 2 << 20
+
+// searches are the texts that a rule has searched.
+type searches struct {
+	seen map[string]bool
+	size int
+}
+
+// fresh reports whether a text is to be searched. It is false for one that was
+// before: many answers are the same.
+func (s *searches) fresh(text string) bool {
+	if s.seen[text] {
+		return false
+	}
+	if s.seen == nil {
+		s.seen = map[string]bool{}
+	}
+	s.seen[text] = true
+	s.size += len(text)
+	return s.size <= mostSearched
+}
+
+// tell skips the case where there was more than is searched.
+func (s *searches) tell(c *probe.Case) {
+	if s.size > mostSearched {
+		c.Skip("there are more than %d MB to search, and nothing was found in what was", mostSearched>>20)
+	}
+}
+
 func errorLeak(c *probe.Case, t *probe.Traffic) {
+	var s searches
 	for _, x := range t.Exchanges {
 		m := x.Message()
 		text := ""
@@ -70,6 +102,9 @@ func errorLeak(c *probe.Case, t *probe.Traffic) {
 				text += string(f.Raw)
 			}
 		default:
+			continue
+		}
+		if !s.fresh(text) {
 			continue
 		}
 		if what := credentialIn(text); what != "" {
@@ -86,25 +121,24 @@ func errorLeak(c *probe.Case, t *probe.Traffic) {
 		}
 		c.Pass(x)
 	}
+	s.tell(c)
 	c.Unseen("no error was seen")
 }
 
 func secretInSurface(c *probe.Case, t *probe.Traffic) {
 	methods := append([]string{spec.MethodDiscover, spec.MethodInitialize}, pagedMethods(t.Revision)...)
-	seen := map[string]string{} // the same list is read many times
+	var s searches
 	for _, x := range t.Results(methods...) {
-		text := string(x.Result())
-		what, again := seen[text]
-		if !again {
-			what = credentialIn(text)
-			seen[text] = what
+		if !s.fresh(string(x.Result())) {
+			continue
 		}
-		if what != "" {
+		if what := credentialIn(string(x.Result())); what != "" {
 			c.Fail(x, "the result of %s shows %s", x.Method, what)
 			return
 		}
 		c.Pass(x)
 	}
+	s.tell(c)
 	c.Unseen("the server showed nothing of itself")
 }
 

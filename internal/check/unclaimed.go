@@ -62,8 +62,8 @@ func aboutIDs(r *Rule) bool {
 	return r.ID == ruleResultID || r.ID == probe.RuleAnswers || r.ID == probe.RuleStaysUp
 }
 
-// withoutIDs reports whether a server over stdio repeats no id at all: no client
-// hears an answer then, and nothing can be said of any other rule.
+// withoutIDs reports whether a server repeats no id at all: where all answers come
+// on one stream no client hears one then, and nothing can be said of any other rule.
 func withoutIDs(f *probe.Facts) bool {
 	seen := false
 	for _, x := range f.Exchanges() {
@@ -81,9 +81,9 @@ func withoutIDs(f *probe.Facts) bool {
 // exempt is why most rules say nothing of a server that answers something;
 // nil for every other server.
 func exempt(f *probe.Facts, r spec.Revision, k transport.Kind) *exemption {
-	if k == transport.Stdio && withoutIDs(f) {
+	if k != transport.StreamableHTTP && withoutIDs(f) {
 		return &exemption{because: ruleResultID, holds: aboutIDs,
-			words: "no answer of the server repeats the id of its request, so that over stdio no client hears one"}
+			words: "no answer of the server repeats the id of its request, so that no client hears one where all come on one stream"}
 	}
 	because, words := unserved(f, r)
 	switch {

@@ -148,7 +148,7 @@ func (c *Case) result() Verdict {
 			v.Because = owner(spec.MethodToolsCall)
 		}
 	case c.ctx.Err() != nil:
-		v.Status, v.Reason = rule.Skip, runEnded
+		v.Status, v.Reason = rule.Skip, RunEnded
 	case v.Seen > 0:
 		v.Status = rule.Pass
 	default:
@@ -165,8 +165,8 @@ func (c *Case) greeted() *Exchange {
 	return c.probe.facts.Greeting
 }
 
-// runEnded is why a case is skipped for which there was no time.
-const runEnded = "the run ended before it was judged: give it longer, or choose rules with --only"
+// RunEnded is why a case is skipped for which there was no time.
+const RunEnded = "the run ended before it was judged: give it longer, or choose rules with --only"
 
 // Rule is the id of the rule that is judged.
 func (c *Case) Rule() string { return c.info.ID }
@@ -306,7 +306,7 @@ func (c *Case) Note(x *Exchange, format string, args ...any) *Blame {
 func (c *Case) blame(most rule.Status, x *Exchange, format string, args ...any) *Blame {
 	switch {
 	case c.ctx.Err() != nil && (x == nil || x.Response == nil):
-		c.Skip(runEnded)
+		c.Skip(RunEnded)
 		return &Blame{} // of nobody
 	case x != nil && (c.unclaimed(x) || c.waits(x)):
 		return &Blame{}
