@@ -63,7 +63,9 @@ func sayingAll(e *jsonschema.ValidationError) string {
 		}
 	}
 	walk(e)
-	slices.SortStableFunc(found, func(a, b *jsonschema.ValidationError) int { return slices.Compare(a.InstanceLocation, b.InstanceLocation) })
+	slices.SortStableFunc(found, func(a, b *jsonschema.ValidationError) int {
+		return slices.Compare(a.InstanceLocation, b.InstanceLocation)
+	})
 	var said []string
 	for _, f := range found {
 		if s := saying(f); !slices.Contains(said, s) {
