@@ -54,10 +54,10 @@ var secCORSRules = []Rule{
 	},
 }
 
-// openToPages is a server that lets every page begin a session.
+// openToPages is a server that lets pages of tools on the user's machine begin a
+// session.
 func openToPages(s *mock.Script) {
 	s.Faults = append(s.Faults,
-		mock.Lenient(mock.CheckOrigin), mock.Lenient(mock.CheckOriginPrefix),
 		mock.On(spec.MethodInitialize).Header(corsAllowed, "*"),
 		mock.On(spec.MethodInitialize).Header(corsExposed, spec.HeaderSessionID),
 	)
