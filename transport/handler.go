@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -69,18 +70,26 @@ func SentHeader(ctx context.Context) []wire.HeaderField {
 func (c *inProcess) close(ctx context.Context) error { return c.running.wait(ctx) }
 
 func (c *inProcess) start(_ context.Context, r *request) (pending, error) {
+	if len(r.body) == 0 {
+		return c.call(r, http.NoBody, 0)
+	}
+	return c.call(r, io.NopCloser(bytes.NewReader(r.body)), int64(len(r.body)))
+}
+
+// call calls the handler with a body, in chunks where its size is below zero.
+func (c *inProcess) call(r *request, body io.ReadCloser, size int64) (*answer, error) {
 	life, cancel := context.WithCancel(context.WithValue(context.Background(), sentKey{}, r.header))
 	hr := &http.Request{
 		Method: r.method, URL: r.url, RequestURI: r.url.RequestURI(), Host: r.url.Host,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody, RemoteAddr: "127.0.0.1:0",
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: body, ContentLength: size, RemoteAddr: "127.0.0.1:0",
 	}
 	setHeader(hr, r.header)
 	if hr.Header["User-Agent"] == nil {
 		delete(hr.Header, "User-Agent")
 	}
-	if len(r.body) > 0 {
-		hr.Body = io.NopCloser(bytes.NewReader(r.body))
-		hr.ContentLength = int64(len(r.body))
+	if size < 0 {
+		hr.Header.Del("Transfer-Encoding") // as net/http does
+		hr.TransferEncoding = []string{"chunked"}
 	}
 	// A server's handler owns its request: it may change the URL.
 	u := *r.url
@@ -157,14 +166,17 @@ func (w *answer) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	w.held = append(w.held, b...)
-	if len(w.held) < heldBack {
-		return len(b), nil
+	n := 0
+	for part := range slices.Chunk(b, maxUnread) { // a long body waits for its reader too
+		w.held = append(w.held, part...)
+		if len(w.held) >= heldBack {
+			if err := w.FlushError(); err != nil {
+				return n, err
+			}
+		}
+		n += len(part)
 	}
-	if err := w.FlushError(); err != nil {
-		return 0, err
-	}
-	return len(b), nil
+	return n, nil
 }
 
 // Flush implements http.Flusher.

@@ -5,6 +5,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -27,6 +28,7 @@ type httpConn struct {
 	mu      sync.Mutex
 	last    Channel
 	flows   map[Channel]*flow
+	held    map[*Held]struct{}
 	closed  bool
 	running group
 }
@@ -65,14 +67,6 @@ func (c *httpConn) Send(ctx context.Context, out Outgoing) (Sent, error) {
 
 // Request implements Requester.
 func (c *httpConn) Request(ctx context.Context, r Request) (Sent, error) {
-	var defaults []wire.HeaderField
-	if r.Method == "GET" {
-		defaults = []wire.HeaderField{{Name: "Accept", Value: "text/event-stream"}}
-	}
-	if r.Body != nil {
-		defaults = append(defaults, wire.HeaderField{Name: "Content-Type", Value: "application/json"},
-			wire.HeaderField{Name: "Accept", Value: "application/json, text/event-stream"})
-	}
 	u := c.base
 	if r.Path != "" {
 		ref, err := url.Parse(r.Path)
@@ -81,9 +75,22 @@ func (c *httpConn) Request(ctx context.Context, r Request) (Sent, error) {
 		}
 		u = c.base.ResolveReference(ref)
 	}
-	return c.exchange(ctx, &request{
-		method: r.Method, url: u, body: r.Body, header: c.fields(defaults, r.Header, r.Without, r.Bare),
-	}, nil, r.Tag)
+	q := c.requestOf(r)
+	q.url = u
+	return c.exchange(ctx, q, nil, r.Tag)
+}
+
+// requestOf puts a request to the endpoint together.
+func (c *httpConn) requestOf(r Request) *request {
+	var defaults []wire.HeaderField
+	if r.Method == "GET" {
+		defaults = []wire.HeaderField{{Name: "Accept", Value: "text/event-stream"}}
+	}
+	if r.Body != nil {
+		defaults = append(defaults, wire.HeaderField{Name: "Content-Type", Value: "application/json"},
+			wire.HeaderField{Name: "Accept", Value: "application/json, text/event-stream"})
+	}
+	return &request{method: r.Method, url: c.base, body: r.Body, header: c.fields(defaults, r.Header, r.Without, r.Bare)}
 }
 
 // fields puts the header of a request together: defaults, then the target's,
@@ -221,7 +228,11 @@ func (c *httpConn) Close(ctx context.Context) error {
 			fl.p.abort()
 		}
 	}
+	held := slices.Collect(maps.Keys(c.held))
 	c.mu.Unlock()
+	for _, h := range held {
+		h.Close()
+	}
 	err := c.running.wait(ctx)
 	return errors.Join(err, c.carrier.close(ctx))
 }
