@@ -64,6 +64,8 @@ func (f *Fault) apply(s *Server, q *request, r *reply) {
 		s.cross(f, q, r)
 	case OpDelay:
 		r.delay += f.Delay
+	case OpBacktrack:
+		r.delay += f.backtracks(q)
 	case OpRepeat:
 		r.more += f.Count
 	case OpBefore:

@@ -33,6 +33,7 @@ const (
 	OfRevision   Subject = "revision"   // that the request claims or its session agreed on
 	OfAnswer     Subject = "answer"     // a pointer into the answer, before the faults
 	OfEarlier    Subject = "earlier"    // a pointer into a message that came before on the connection
+	OfDepth      Subject = "depth"      // how many arrays and objects stand in each other in the message
 	OfSpelling   Subject = "spelling"   // an HTTP header whose name is spelled so, inside the process alone
 )
 
@@ -166,6 +167,8 @@ func (c *Condition) holds(s *Server, q *request) bool {
 			return err == nil && r >= from
 		}
 		return c.text(r.String())
+	case OfDepth:
+		return c.number(depthOf(q.Raw))
 	case OfEarlier:
 		return s.earlier[c.earlierKey(q)]
 	case OfAnswer:

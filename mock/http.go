@@ -90,7 +90,13 @@ func (h *httpCall) read(m *wire.Message, reached func(*request) []*Fault) *reque
 const maxBody = 64 << 20
 
 func (h *httpCall) post() {
+	if h.server.tooLarge(h.r) {
+		h.refuse(h.request(&wire.Message{Method: h.r.Method}), http.StatusRequestEntityTooLarge, "the body is too large")
+		return
+	}
+	over := h.server.alone(SerialReading)
 	body, err := io.ReadAll(http.MaxBytesReader(h.w, h.r.Body, maxBody))
+	over()
 	q := h.request(h.server.read(body))
 	switch {
 	case !h.fromHere(q), !h.isJSON(q):

@@ -55,6 +55,8 @@ func (h *httpCall) setHeader(fields []wire.HeaderField) {
 // event sends a message as an event.
 func (h *httpCall) event(message []byte) {
 	h.startStream()
+	over := h.server.alone(SerialWriting)
+	defer over()
 	_, _ = h.w.Write(h.eventOf(message))
 	_ = h.flush()
 }
@@ -158,6 +160,8 @@ func (h *httpCall) wait(ctx context.Context, r *reply) bool {
 // put writes bytes, in parts if a fault says so. A client that is gone needs
 // none.
 func (h *httpCall) put(ctx context.Context, r *reply, b []byte) {
+	over := h.server.alone(SerialWriting)
+	defer over()
 	if r.part <= 0 {
 		_, _ = h.w.Write(b)
 		return

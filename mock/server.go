@@ -32,6 +32,8 @@ type Server struct {
 
 	catalog  atomic.Pointer[catalog]
 	changing sync.Mutex // held to make the next catalog
+	one      sync.Mutex // held by what a fault wants done for one client at a time
+	serial   map[string]bool
 	stderr   sync.Mutex
 
 	life       context.Context // ends with Shutdown
@@ -65,6 +67,12 @@ func New(script Script) *Server {
 		used: map[string]int64{}, tasks: map[string]*task{}, addresses: map[string]int{}, earlier: map[string]bool{}, lineConns: map[string]*lineConn{}, ending: make(chan struct{}),
 	}
 	s.life, s.end = context.WithCancel(context.Background())
+	s.serial = map[string]bool{}
+	for _, f := range script.Faults {
+		if f.Op == OpSerial {
+			s.serial[f.Text] = true
+		}
+	}
 	s.legacy, s.modern = script.Eras()
 	for _, r := range script.revisions() {
 		s.names = append(s.names, r.String())

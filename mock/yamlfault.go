@@ -85,6 +85,9 @@ var operators = map[Op][]parameter{
 
 	OpSession: {textKey}, OpAside: nil, OpPoll: nil,
 
+	OpSerial: {{key: "while", read: func(r *reader, f *Fault) func(*yaml.Node) { return r.oneOf(&f.Text, serials...) }}},
+	OpLimit:  {countKey}, OpBacktrack: {pointerKey, textKey, delayKey},
+
 	OpRepeatCursor: nil, OpEndlessCursors: nil, OpEmptyCursor: nil,
 }
 
@@ -154,6 +157,7 @@ func (r *reader) condition(n *yaml.Node) Condition {
 		"header": subject(OfHeader), "meta": subject(OfMeta), "param": subject(OfParam), "answer": subject(OfAnswer),
 		"earlier": subject(OfEarlier),
 		"id":      plain(OfID), "transport": plain(OfTransport), "connection": plain(OfConnection), "revision": plain(OfRevision),
+		"depth": plain(OfDepth),
 		"is":    r.oneOf(&is, string(IsPresent), string(IsAbsent), string(IsEqual), string(IsOther), string(IsFrom)),
 		"value": r.json(&value),
 	})
@@ -172,7 +176,7 @@ func (r *reader) condition(n *yaml.Node) Condition {
 	}
 	switch needs := c.Is != IsPresent && c.Is != IsAbsent; {
 	case subjects != 1:
-		r.fail(n, "header, meta, param, answer, earlier, id, transport, connection or revision", "a condition looks at exactly one thing")
+		r.fail(n, "header, meta, param, answer, earlier, id, transport, connection, revision or depth", "a condition looks at exactly one thing")
 	case needs && value == nil:
 		r.fail(n, "", "the relation %s needs a value", c.Is)
 	case c.Of == OfRevision:
