@@ -97,7 +97,7 @@ func (c *inProcess) call(r *request, body io.ReadCloser, size int64) (*answer, e
 	w := &answer{cancel: cancel, wrote: make(chan struct{})}
 	w.cond.L = &w.mu
 	hr = hr.WithContext(life)
-	if !c.running.start(func() { w.serve(c.handler, hr) }) {
+	if !c.running.start(func() { w.serve(c.handler, hr); _ = body.Close() }) {
 		cancel()
 		return nil, &Error{Reason: Closed, Detail: "the connection is closed"}
 	}

@@ -37,6 +37,9 @@ type Rule struct {
 	// Whole: the rule is about the server and not about a revision, and costs so
 	// much that one run of a target judges it for all; see [Options.Claim].
 	Whole bool
+	// Intrusive: Check puts a load on the server, within the bounds of [LoadOf].
+	// It runs after all others and alone, where [Options.Intrusive] asks for it.
+	Intrusive bool
 	// Under are rules that say the same from closer by: where one of them is
 	// blamed, this one is skipped because of it. One cause, one finding.
 	Under []string
@@ -115,6 +118,11 @@ var topics = [][]Rule{
 	secSessionRules,
 	secProcessRules,
 	secMalformedRules,
+	secBodyRules,
+	secDepthRules,
+	secSlowRules,
+	secSessionLeakRules,
+	secPatternRules,
 	httpNotificationRules,
 	httpStatusRules,
 	httpStreamRules,

@@ -21,6 +21,9 @@ type Options struct {
 	probe.Options
 	// Only and Skip choose rules; see [Match]. Skip wins.
 	Only, Skip []string
+	// Intrusive judges the rules that put a load on the server too; without it
+	// they are left out.
+	Intrusive bool
 	// Budget bounds the run; zero is 40 s. What was not judged by then is
 	// skipped, and says so.
 	Budget time.Duration
@@ -104,6 +107,7 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 		rules = j.leaveOut(rules, why)
 	}
 	if p.Facts().Answers() {
+		rules = j.claimed(p, rules)
 		j.active(limit, p, rules)
 	} else {
 		j.premise(limit, p, rules)
@@ -121,6 +125,7 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 				j.add(rl, probe.Observe(rl.Info, r.Traffic, rl.Watch))
 			}
 		}
+		j.stress(ctx, target, rules, r.Traffic.Down != nil)
 	}
 	order.Func(r.Outcomes, func(a, b Outcome) int { return strings.Compare(a.Rule.ID, b.Rule.ID) })
 	fold(r.Outcomes)
@@ -164,7 +169,7 @@ func (o *Options) rules(k transport.Kind) []*Rule {
 		return slices.ContainsFunc(patterns, func(p string) bool { return Match(id, p) })
 	}
 	return slices.DeleteFunc(slices.Clone(Rules()), func(r *Rule) bool {
-		return !r.Has(o.Revision) || !r.On(k) || named(r.ID, o.Skip) ||
+		return !r.Has(o.Revision) || !r.On(k) || named(r.ID, o.Skip) || r.Intrusive && !o.Intrusive ||
 			len(o.Only) > 0 && !named(r.ID, o.Only) && r.ID != probe.RuleAnswers
 	})
 }
@@ -195,8 +200,9 @@ func (j *judging) active(ctx context.Context, p *probe.Probe, rules []*Rule) {
 		workers = 1
 	}
 	var shared, apart []*Rule
-	for _, r := range j.claimed(p, rules) {
+	for _, r := range rules {
 		switch {
+		case r.Intrusive: // after the others
 		case r.Check == nil && r.Stir == nil:
 		case p.OneStream() && r.Apart:
 			apart = append(apart, r)

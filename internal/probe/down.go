@@ -63,7 +63,7 @@ func (p *Probe) fell(ctx context.Context, x *Exchange) {
 // undone drops what a case blames on a server that was down, and skips the
 // case where nothing else is left.
 func (c *Case) undone(down *Exchange) {
-	if down == nil {
+	if down == nil || c.probe != nil && c.probe.o.Stressing {
 		return
 	}
 	v := &c.verdict

@@ -39,6 +39,9 @@ type Options struct {
 	// MaxListBytes is the ceiling for the answers to tools/list together, zero
 	// for DefaultListBytes. One that the user named counts for more.
 	MaxListBytes int
+	// Stressing: the cases put a load on the server, so that its end is blamed by
+	// the case in which it comes.
+	Stressing bool
 	// Version of the program, for clientInfo.
 	Version string
 	// Quiet is how long silence is listened to, zero is 150 ms.

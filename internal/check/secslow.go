@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcprove/mcprove/internal/probe"
+	"github.com/mcprove/mcprove/mock"
+	"github.com/mcprove/mcprove/rule"
+	"github.com/mcprove/mcprove/transport"
+)
+
+// secSlowRules are those of clients that take their time.
+var secSlowRules = []Rule{
+	{
+		Info: rule.Info{
+			ID: ruleSlowBody, Level: rule.Must, Basis: rule.Harm, Section: httpSecurity, Transport: "http",
+			Title: "clients that send slowly keep nobody waiting",
+			Why:   "a handful of sockets on which hardly anything is sent takes the server away from everybody else",
+			Fix:   "read each request beside the others, and give a body a time within which it must have come",
+			Detail: "20 clients send the body of a plain request one byte at a time. It fails where another client is not answered meanwhile, twice, " +
+				"though it was before. Over stdio there is one client alone",
+		},
+		In: since2503, Check: slowBody, Whole: true, Intrusive: true,
+		Break: Break{Only: transport.StreamableHTTP, Faults: []mock.Fault{mock.Serial(mock.SerialReading)}},
+	},
+	{
+		Info: rule.Info{
+			ID: ruleSlowReader, Level: rule.Must, Basis: rule.Harm, Section: httpSecurity, Transport: "http",
+			Title: "clients that do not read their answers keep nobody waiting",
+			Why:   "a client that sleeps, or a few sockets that nobody reads, stop the server for everybody else",
+			Fix:   "write each answer beside the others, and end a connection that takes nothing for a while",
+			Detail: "20 clients ask for the longest answer that is known of the server, up to 24 times each, and read nothing. It fails where another client " +
+				"is not answered meanwhile, twice, though it was before. Over stdio there is one client alone",
+		},
+		In: since2503, Check: slowReader, Whole: true, Intrusive: true,
+		Break: Break{Base: longResource, Only: transport.StreamableHTTP, Faults: []mock.Fault{mock.Serial(mock.SerialWriting)}},
+	},
+}
+
+// longResource is a Base with an answer that fills every buffer.
+func longResource(s *mock.Script) {
+	s.Resources = append(s.Resources, mock.Resource{
+		Definition: []byte(`{"uri":"almanac://tides","name":"tides","description":"The tides of many years.","mimeType":"text/plain"}`),
+		Contents:   []byte(`[{"uri":"almanac://tides","mimeType":"text/plain","text":"` + strings.Repeat("ebb and flow, ", 20_000) + `"}]`),
+	})
+}
+
+// slowClients is how many of them there are.
+const slowClients = 20
+
+// headRoom is what the head of a request is counted for.
+const headRoom = 600
+
+// dripPause is the time between two bytes.
+const dripPause = 100 * time.Millisecond
+
+func slowBody(c *probe.Case) {
+	s, end := strained(c)
+	if s == nil {
+		return
+	}
+	defer end()
+	body := s.plain.Encode([]byte(`"mcprove-slow"`))
+	s.starve("send their bodies one byte at a time", func(ctx context.Context, conn *probe.Conn, wait *sync.WaitGroup) bool {
+		if !s.takes(headRoom + len(body)) {
+			return false
+		}
+		h, err := c.Hold(ctx, conn, s.plain.Planting("a slow body"), int64(len(body)))
+		if err != nil {
+			return false
+		}
+		wait.Go(func() {
+			defer h.Close()
+			tick := time.NewTicker(dripPause)
+			defer tick.Stop()
+			for i := range body {
+				select {
+				case <-tick.C:
+				case <-ctx.Done():
+					return
+				}
+				if h.Write(ctx, body[i:i+1]) != nil {
+					return // it does not wait for ever, as it should not
+				}
+			}
+		})
+		return true
+	})
+}
+
+// Bounds on what a client that does not read asks for: so many answers that no
+// buffer on the way holds them all.
+const (
+	unreadBytes    = 3 << 20
+	unreadRequests = 24
+)
+
+func slowReader(c *probe.Case) {
+	s, end := strained(c)
+	if s == nil {
+		return
+	}
+	defer end()
+	r, weight := longest(c, s.control)
+	body := r.Encode([]byte(`"mcprove-unread"`))
+	times := min(unreadRequests, 1+unreadBytes/weight)
+	s.starve("do not read their answers", func(ctx context.Context, conn *probe.Conn, wait *sync.WaitGroup) bool {
+		if !s.takes(times * (headRoom + len(body))) {
+			return false
+		}
+		h, err := c.Hold(ctx, conn, r.Planting("an answer that is not read"), int64(len(body)))
+		if err != nil {
+			return false
+		}
+		h.Sips()
+		wait.Go(func() {
+			defer h.Close()
+			if h.Write(ctx, body) != nil {
+				return
+			}
+			for range times - 1 {
+				if !h.Again(ctx, body) {
+					break
+				}
+			}
+			<-ctx.Done()
+		})
+		return true
+	})
+}
+
+// longest is the request with the longest answer that is known, and how long
+// that is: a list, or a resource that is listed.
+func longest(c *probe.Case, control *probe.Exchange) (r *probe.Request, weight int) {
+	known := []*probe.Exchange{control}
+	for _, l := range c.Facts().Lists {
+		known = append(known, l.Pages...)
+	}
+	for _, x := range append(known, c.Reads()...) {
+		if x.OK() && x.Request != nil && x.Planted() == "" && len(x.Response.Raw) > weight {
+			r, weight = x.Request, len(x.Response.Raw)
+		}
+	}
+	return r, weight
+}
+
+// starve connects slow clients and looks whether another one is served
+// meanwhile. Twice is no accident. slow makes one of them, whose work ends with
+// its context and is waited for.
+func (s *strain) starve(how string, slow func(ctx context.Context, conn *probe.Conn, wait *sync.WaitGroup) bool) {
+	if !s.client.CanHold() {
+		s.c.Skip(noSockets)
+		return
+	}
+	if x, ok := s.serves(); !ok {
+		s.c.Skip("a second client beside the first is not served, without any load: %s %s", x.Method, outcome(x))
+		return
+	}
+	var starved *probe.Exchange
+	for range 2 {
+		x, ok := s.beside(how, slow)
+		switch {
+		case x == nil:
+			return // said already
+		case ok && starved == nil:
+			s.c.Pass(x)
+			return
+		case ok:
+			s.c.Skip("another client was kept waiting once, and served the second time")
+			return
+		}
+		starved = x
+	}
+	after, _ := s.serves()
+	s.fail(starved, "while %d clients %s, another one %s", slowClients, how, outcome(starved)).And(after, s.control)
+}
+
+// beside holds the slow clients for a while, and asks as another one. It is nil
+// where nothing can be said, or all is said.
+func (s *strain) beside(how string, slow func(context.Context, *probe.Conn, *sync.WaitGroup) bool) (x *probe.Exchange, ok bool) {
+	ctx, release := context.WithCancel(s.ctx)
+	var wait sync.WaitGroup
+	over := sync.OnceFunc(func() { release(); wait.Wait() })
+	defer over()
+	n := 0
+	for range slowClients {
+		if !slow(ctx, s.client, &wait) {
+			break
+		}
+		n++
+	}
+	if n == 0 {
+		s.c.Skip("no slow client could connect")
+		return nil, false
+	}
+	for range 3 {
+		s.c.Rest(s.left(pause))
+		if x = s.other(otherWait / 2); !lives(x) {
+			break
+		}
+	}
+	over()
+	switch {
+	case s.ctx.Err() != nil:
+		s.c.Skip("the time was up while the slow clients were connected")
+		return nil, false
+	case lives(x):
+		return x, true
+	}
+	if !s.goesOn("clients that "+how+" had gone", x) {
+		return nil, false
+	}
+	return x, false
+}
