@@ -90,7 +90,7 @@ func (h *httpCall) verb(q *request, check string) bool {
 	}
 	if bad == 0 {
 		q.peer, q.revision = p, p.agreed()
-		if !slices.ContainsFunc(q.faults, func(f *Fault) bool { return f.Op != OpLenient && f.decided() && f.Op != OpEvent }) {
+		if !slices.ContainsFunc(q.faults, func(f *Fault) bool { return f.Op != OpLenient && f.decided() && f.Op != OpEvent && !f.everywhere() }) {
 			return true
 		}
 		bad = http.StatusOK // until the faults have changed it

@@ -48,6 +48,9 @@ func (p Place) Backtrack(pointer, text string, unit time.Duration) Fault {
 	return Fault{Place: p, Op: OpBacktrack, Pointer: pointer, Text: text, Delay: unit}
 }
 
+// everywhere reports whether a fault is one of the whole server, at no request.
+func (f *Fault) everywhere() bool { return f.Op == OpSerial || f.Op == OpLimit }
+
 // mostBacktrack bounds how late that is.
 const mostBacktrack = 5 * time.Second
 

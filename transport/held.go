@@ -196,7 +196,14 @@ func (b chunkedBody) Close() error {
 // hold implements holdCarrier.
 func (c *inProcess) hold(_ context.Context, r *request, size int64) (*Held, error) {
 	from, to := io.Pipe()
-	p, err := c.call(r, from, size)
+	var body io.ReadCloser = from
+	if size >= 0 { // it is whole with its last byte
+		body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(from, size), from}
+	}
+	p, err := c.call(r, body, size)
 	if err != nil {
 		return nil, err
 	}

@@ -44,10 +44,10 @@ var secSlowRules = []Rule{
 
 // longResource is a Base with an answer that fills every buffer.
 func longResource(s *mock.Script) {
-	s.Resources = append(s.Resources, mock.Resource{
+	s.Resources = append([]mock.Resource{{ // in front: not all are read
 		Definition: []byte(`{"uri":"almanac://tides","name":"tides","description":"The tides of many years.","mimeType":"text/plain"}`),
 		Contents:   []byte(`[{"uri":"almanac://tides","mimeType":"text/plain","text":"` + strings.Repeat("ebb and flow, ", 20_000) + `"}]`),
-	})
+	}}, s.Resources...)
 }
 
 // slowClients is how many of them there are.

@@ -107,8 +107,11 @@ func (s *strain) other(d time.Duration) *probe.Exchange {
 	if conn == nil {
 		return &probe.Exchange{Request: s.plain, Method: s.plain.Method}
 	}
-	defer conn.Close(s.c.Context())
-	return s.ask(conn, s.plain, d)
+	x := s.ask(conn, s.plain, d)
+	if lives(x) {
+		conn.Close(s.c.Context()) // another one's end may have to wait, and comes with that of the case
+	}
+	return x
 }
 
 // serves asks whether the server still serves, twice where it does not at first.
