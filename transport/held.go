@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http/httputil"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -107,7 +108,7 @@ func (h *Held) End() error { return h.body.Close() }
 // the answer to the first was read. It reports whether that went; a carrier
 // that is no socket does not do it.
 func (h *Held) Again(ctx context.Context, body []byte) bool {
-	return h.head != nil && h.Write(ctx, h.head) == nil && h.Write(ctx, body) == nil
+	return h.head != nil && h.Write(ctx, slices.Concat(h.head, body)) == nil
 }
 
 // Sips makes the buffer for what arrives small, so that little of an answer

@@ -38,7 +38,7 @@ var loads = map[string]Load{
 	ruleBodySize:    {Bytes: 8 << 20, Connections: 4, Time: 9 * time.Second},
 	ruleDepth:       {Bytes: 2 << 20, Connections: 4, Time: 9 * time.Second},
 	ruleSlowBody:    {Bytes: 64 << 10, Connections: 24, Time: 9 * time.Second},
-	ruleSlowReader:  {Bytes: 1 << 20, Connections: 24, Time: 9 * time.Second},
+	ruleSlowReader:  {Bytes: 4 << 20, Connections: 24, Time: 9 * time.Second},
 	ruleSessionLeak: {Bytes: 512 << 10, Connections: 4, Sessions: 200, Time: 9 * time.Second},
 	rulePattern:     {Bytes: 1 << 20, Connections: 4, Time: 9 * time.Second},
 }
