@@ -87,7 +87,11 @@ func rulePage(r *check.Rule) []byte {
 	if len(r.Under) > 0 {
 		fmt.Fprintf(&b, "\nNot reported where one of these says what is wrong: %s.\n", strings.Join(r.Under, ", "))
 	}
-	fmt.Fprintf(&b, "\nSee it alone: `mcprove check --only %s TARGET`.", r.ID)
+	flag := ""
+	if r.Intrusive {
+		flag = "--intrusive "
+	}
+	fmt.Fprintf(&b, "\nSee it alone: `mcprove check %s--only %s TARGET`.", flag, r.ID)
 	if len(r.Break.Faults) > 0 || r.Break.Change != nil {
 		fmt.Fprintf(&b, " A server that breaks it: `mcprove mock --fault %s`.", r.ID)
 	}
@@ -141,7 +145,10 @@ func coverage(t *testing.T) []byte {
 			how = "passive"
 		}
 		needs := ""
-		if r.Needs != "" {
+		switch {
+		case r.Intrusive:
+			needs = "`--intrusive`"
+		case r.Needs != "":
 			needs = "`" + r.Needs + "`"
 		}
 		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s | %s | %s | %s |\n", r.ID, r.ID, r.Level, r.Severity(), how, transportWord(r), needs)

@@ -206,6 +206,9 @@ var all = sync.OnceValue(func() []*Rule {
 			r := &t[i]
 			r.Family = Family
 			r.Revisions = nil
+			if r.Intrusive {
+				r.Detail += ". It puts a load on the server, " + loads[r.ID].String() + ", and is judged with --intrusive alone"
+			}
 			for _, rev := range spec.All() {
 				if r.Has(rev) {
 					r.Revisions = append(r.Revisions, rev.String())

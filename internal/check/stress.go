@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/rule"
+	"github.com/mcprove/mcprove/spec"
 	"github.com/mcprove/mcprove/transport"
 )
 
@@ -67,6 +68,26 @@ const lastWords = time.Second
 
 // stressTime bounds the intrusive rules of one run together.
 const stressTime = 60 * time.Second
+
+// LeftOut counts the rules that only Intrusive would add on a transport, at any
+// of some revisions.
+func (o *Options) LeftOut(k transport.Kind, revisions ...spec.Revision) int {
+	if o.Intrusive {
+		return 0
+	}
+	with := *o
+	with.Intrusive = true
+	seen := map[string]bool{}
+	for _, v := range revisions {
+		with.Revision = v
+		for _, r := range with.rules(k) {
+			if r.Intrusive {
+				seen[r.ID] = true
+			}
+		}
+	}
+	return len(seen)
+}
 
 // stress judges the intrusive rules: when all others are through, one after the
 // other, on connections of their own, and nothing of what crosses is for other

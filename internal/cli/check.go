@@ -41,6 +41,7 @@ type checkFlags struct {
 	update     bool
 	quick      bool
 	listBytes  int
+	intrusive  bool
 }
 
 func (f *checkFlags) add(cmd *cobra.Command) {
@@ -53,6 +54,7 @@ func (f *checkFlags) add(cmd *cobra.Command) {
 	fs.BoolVar(&f.mine, "target-is-mine", false, "send malformed requests to a target that is not on this machine, too")
 	fs.DurationVar(&f.stateTTL, "state-ttl", 0, "how long a requestState of the server is valid, so that its expiry can be seen")
 	fs.BoolVar(&f.quick, "quick", false, "run the three tests to adopt first, in the newest revision served: a foreign Origin; concurrent requests with unique and with equal ids; the size of tools/list, and whether it changes by calls")
+	fs.BoolVar(&f.intrusive, "intrusive", false, "judge the rules that put a load on the server too: long bodies, deep JSON, slow clients, many sessions, texts that keep patterns busy")
 	fs.IntVar(&f.listBytes, "max-list-bytes", 0, "fail a tools/list of more than this many bytes (default: warn above 65536)")
 	fs.StringVar(&f.failOn, "fail-on", "", "mildest status that fails: fail or warn (default fail)")
 	fs.StringVar(&f.baseline, "baseline", "", "`FILE` of accepted findings (default: "+baselineFile+" where it exists)")
@@ -85,7 +87,9 @@ the specification, who is hurt, and the command that shows it again.
 
 No tool is called unless it says readOnlyHint, or you name it with --tool.
 Malformed requests go only to servers on this machine, unless you say
---target-is-mine. Exit 1 when a rule fails, 6 when what you asked for by name
+--target-is-mine. Rules that put a load on the server are left out unless you
+say --intrusive; each has hard bounds of bytes, connections and seconds, and
+they run after all others. Exit 1 when a rule fails, 6 when what you asked for by name
 could not be judged.
 
 URL -- COMMAND starts the command, waits until the URL answers MCP, and ends
@@ -95,6 +99,7 @@ judges every target in it and compares what they show.`,
   mcprove check http://127.0.0.1:3000/mcp
   mcprove check http://127.0.0.1:3000/mcp -- node server.js
   mcprove check --quick http://127.0.0.1:3000/mcp
+  mcprove check --intrusive http://127.0.0.1:3000/mcp -- node server.js
   mcprove check --tool 'search={"query":"go"}' --only tools -- ./my-server
   mcprove check -o github --report junit=check.xml --config mcprove.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -205,6 +210,7 @@ type checkPlan struct {
 	must      bool // the user named the baseline
 	quick     bool
 	listBytes int
+	intrusive bool
 	// given are the flags that a run needs to come to the same verdict again.
 	given []string
 }
@@ -226,6 +232,12 @@ func (f *checkFlags) plan(s checkConfig) (*checkPlan, error) {
 			return nil, usage("--quick", "leave one of them out", "--quick and --only both choose rules")
 		}
 		p.only = check.Quick
+	}
+	if p.intrusive = f.intrusive; p.intrusive {
+		if p.quick {
+			return nil, usage("--intrusive", "leave one of them out", "none of the rules of --quick puts a load on a server")
+		}
+		p.given = append(p.given, "--intrusive")
 	}
 	if p.listBytes > 0 {
 		p.given = append(p.given, "--max-list-bytes", fmt.Sprint(p.listBytes))
@@ -268,6 +280,11 @@ func (f *checkFlags) plan(s checkConfig) (*checkPlan, error) {
 			if err := knownRules(flag, pattern); err != nil {
 				return nil, err
 			}
+		}
+	}
+	for _, id := range p.only {
+		if r, ok := check.Find(id); ok && r.Intrusive && !p.intrusive {
+			return nil, usage("--only", "add --intrusive", "%s puts a load on the server, which has to be asked for", id)
 		}
 	}
 	maps.Copy(p.tools, s.tools)

@@ -14,6 +14,7 @@ import (
 	"github.com/mcprove/mcprove/report"
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
 	"github.com/mcprove/mcprove/wire"
 )
 
@@ -292,7 +293,24 @@ func (c *checkRun) subject() string {
 	if len(parts) == 0 {
 		return "nothing was judged"
 	}
+	if n := c.leftOut(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d left out without --intrusive", n))
+	}
 	return strings.Join(parts, ", ")
+}
+
+// leftOut counts the rules that were left out because they put a load on the
+// server.
+func (c *checkRun) leftOut() (most int) {
+	of := map[transport.Kind][]spec.Revision{}
+	for _, j := range c.judged {
+		of[j.result.Transport] = append(of[j.result.Transport], j.result.Revision)
+	}
+	o := check.Options{Only: c.plan.only, Skip: c.plan.skip, Intrusive: c.plan.intrusive}
+	for kind, revisions := range of {
+		most = max(most, o.LeftOut(kind, revisions...))
+	}
+	return most
 }
 
 func (c *checkRun) server() checkServer {

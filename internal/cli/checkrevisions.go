@@ -228,6 +228,7 @@ func (v *visit) judge(ctx context.Context, to transport.Target, r spec.Revision,
 	}
 	o.Started = v.target.beside != nil
 	o.MaxListBytes = c.plan.listBytes
+	o.Intrusive = c.plan.intrusive
 	o.Mine = c.plan.mine || local(v.target.Target)
 	o.Start = v.options.Timeouts.Start
 	o.Timeout = v.options.Timeouts.Request
