@@ -42,8 +42,8 @@ const (
 )
 
 // series are texts that grow: a piece that is repeated, and how often. Growth is
-// how much more than the one before it a slow text takes at least, about twice
-// what its length says.
+// how much more than the one two steps before it a slow text takes at least: more
+// than its length says, and less than what is to be found.
 type series struct {
 	piece  string
 	times  []int
@@ -51,8 +51,8 @@ type series struct {
 }
 
 var patternSeries = []series{
-	{"a,", []int{8, 12, 14, 16, 18, 20, 22, 24, 26, 28}, 2}, // each piece doubles what tries every way to split them
-	{"a", []int{500, 2000, 8000, 32_000}, 8},
+	{"a,", []int{8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28}, 4},       // each piece doubles what tries every way to split them
+	{"a", []int{250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000}, 6}, // two steps are 4 times the length, and 16 times the square of it
 }
 
 // attack is something that may be matched against a pattern.
@@ -159,7 +159,8 @@ type timed struct {
 // be measured.
 func (s *strain) grows(a attack, one series) bool {
 	text := func(i int) string { return a.before + strings.Repeat(one.piece, one.times[i]) + a.after }
-	var first, before timed
+	var first timed
+	last := [2]timed{} // the one before, and the one before that
 	for i := range one.times {
 		now, ok := s.time(a, text(i))
 		switch {
@@ -168,18 +169,18 @@ func (s *strain) grows(a attack, one series) bool {
 		case now.slow() && i == 0:
 			return true // it is slow whatever it is sent
 		case now.slow():
-			return s.confirm(&slowness{attack: a, growth: one.growth, first: first, before: before, slow: now, texts: [3]string{text(0), text(i - 1), text(i)}})
+			return s.confirm(&slowness{attack: a, growth: one.growth, first: first, before: last[1], slow: now, texts: [3]string{text(0), text(max(0, i-2)), text(i)}})
 		case i == 0:
-			first = now
+			first, last[0] = now, now
 		}
-		before = now
+		last[0], last[1] = now, last[0]
 	}
-	s.c.Pass(before.x)
+	s.c.Pass(first.x)
 	return true
 }
 
 // slowness is a text of a series whose answer was slow, with the first of the
-// series and the one right before it, which were quick.
+// series and the one two steps before it, which were quick.
 type slowness struct {
 	attack
 	growth              int64

@@ -145,9 +145,9 @@ func TestIntrusiveRulesOnLoopback(t *testing.T) {
 					}
 					o, l, took := onLoopback(t, script, r.ID, at)
 					load, _ := check.LoadOf(r.ID)
-					// The run has idle connections of its own, and the server sees the
-					// end of one a little later.
-					if took > mostStress+time.Second || l.most > load.Connections+8 {
+					// The run has idle connections of its own, and a server that does one
+					// thing at a time sees the end of one late.
+					if took > mostStress+time.Second || l.most > 2*load.Connections+8 {
 						t.Errorf("it took %s and %d connections at once: %s", took, l.most, load)
 					}
 					t.Logf("%s in %s, %d connections, at most %d at once", o.Status, took.Round(time.Millisecond), l.taken, l.most)
