@@ -133,6 +133,7 @@ func TestIntrusiveRulesOnLoopback(t *testing.T) {
 			}
 			for i, b := range append([]check.Break{{Base: r.Break.Base}}, breaks...) {
 				t.Run(fmt.Sprintf("%s/%d/%s", r.ID, i, at), func(t *testing.T) {
+					t.Parallel() // they wait most of the time
 					if testing.Short() && i > 1 {
 						t.Skip("one fault is enough under the race detector")
 					}
