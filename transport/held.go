@@ -18,6 +18,9 @@ import (
 
 // Holder is a Conn over HTTP that can be slow on purpose.
 type Holder interface {
+	// CanHold reports whether its carrier can: one through a proxy, or of HTTP/2,
+	// cannot.
+	CanHold() bool
 	// Hold sends the head of a request on a connection of its own. Its body, of
 	// size bytes or in chunks where that is below zero, is the caller's to
 	// write, and nothing of the answer is read before it is asked for. Body of
@@ -42,6 +45,12 @@ type holdCarrier interface {
 }
 
 var errHoldless = errors.New("this carrier cannot hold a request")
+
+// CanHold implements Holder.
+func (c *httpConn) CanHold() bool {
+	_, ok := c.carrier.(holdCarrier)
+	return ok && c.kind == StreamableHTTP
+}
 
 // Hold implements Holder.
 func (c *httpConn) Hold(ctx context.Context, r Request, size int64) (*Held, error) {

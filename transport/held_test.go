@@ -71,6 +71,18 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// What goes through somebody else's carrier cannot be held.
+func TestHeldByNobody(t *testing.T) {
+	c := open(t, &transport.HTTP{URL: "http://127.0.0.1:1", RoundTripper: http.DefaultTransport}, transport.Options{})
+	h := c.(transport.Holder)
+	if h.CanHold() {
+		t.Error("it can")
+	}
+	if _, err := h.Hold(t.Context(), transport.Request{Method: "POST"}, 1); transport.ReasonOf(err) != transport.BadTarget {
+		t.Errorf("%v", err)
+	}
+}
+
 // What nobody reads keeps the writer, on a socket once its buffers are full.
 func TestHeldUnread(t *testing.T) {
 	big := strings.Repeat("x", 1<<20)

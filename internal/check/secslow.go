@@ -34,7 +34,7 @@ var secSlowRules = []Rule{
 			Title: "clients that do not read their answers keep nobody waiting",
 			Why:   "a client that sleeps, or a few sockets that nobody reads, stop the server for everybody else",
 			Fix:   "write each answer beside the others, and end a connection that takes nothing for a while",
-			Detail: "20 clients ask for the longest answer that is known of the server, two of them again and again, up to 5 MiB and to what costs the server 0.2 seconds, and read nothing. It fails where another client " +
+			Detail: "20 clients ask for the longest answer that is known of the server, two of them again and again, up to 5 MiB and to what costs the server half a second, and read nothing. It fails where another client " +
 				"is not answered meanwhile, twice, though it was before. Over stdio there is one client alone",
 		},
 		In: since2503, Check: slowReader, Whole: true, Intrusive: true,
@@ -103,7 +103,7 @@ const (
 	// unreadWork is what the answers to one of them cost the server at most:
 	// whoever is kept waiting by work, and not by what is not read, is served
 	// long before otherWait.
-	unreadWork = 200 * time.Millisecond
+	unreadWork = 500 * time.Millisecond
 )
 
 func slowReader(c *probe.Case) {
@@ -114,12 +114,16 @@ func slowReader(c *probe.Case) {
 	defer end()
 	r, weight := longest(c, s.control)
 	body := r.Encode([]byte(`"mcprove-unread"`))
-	begin := time.Now()
-	if x := s.ask(s.client, r, otherWait); !x.OK() {
-		c.Lacks(x)
-		return
+	least := otherWait
+	for range 3 {
+		begin := time.Now()
+		if x := s.ask(s.client, r, otherWait); !x.OK() {
+			c.Lacks(x)
+			return
+		}
+		least = min(least, time.Since(begin)+time.Microsecond)
 	}
-	affordable := max(1, int(unreadWork/(time.Since(begin)+time.Microsecond)))
+	affordable := max(1, int(unreadWork/least))
 	clients := 0
 	s.starve("do not read their answers", func(ctx context.Context, conn *probe.Conn, wait *sync.WaitGroup) bool {
 		times := 1

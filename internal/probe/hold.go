@@ -11,8 +11,8 @@ import (
 
 // CanHold reports whether [Case.Hold] can be used.
 func (c *Conn) CanHold() bool {
-	_, ok := c.conn.(transport.Holder)
-	return ok && c.conn.Kind() == transport.StreamableHTTP
+	h, ok := c.conn.(transport.Holder)
+	return ok && h.CanHold()
 }
 
 // Hold sends the head of a request on a further socket of a connection, within
