@@ -150,6 +150,18 @@ func (h *Held) Answer(ctx context.Context, most int) (*wire.Head, []byte, error)
 	return res.head, body, nil
 }
 
+// Drain reads everything that comes and forgets it, until the request is closed
+// or the server has no more to say.
+func (h *Held) Drain() {
+	if h.sock != nil {
+		_, _ = io.Copy(io.Discard, h.sock)
+		return
+	}
+	if res, err := h.p.response(); err == nil {
+		_, _ = io.Copy(io.Discard, res.body)
+	}
+}
+
 // Close ends the request and its connection. It may be called from any
 // goroutine, and more than once.
 func (h *Held) Close() {
