@@ -135,11 +135,12 @@ func slowReader(c *probe.Case) {
 		s.calm()
 	}
 	s.starve("do not read their answers", func(ctx context.Context, conn *probe.Conn, wait *sync.WaitGroup) bool {
-		return u.hold(ctx, conn, wait, func(*transport.Held) { <-ctx.Done() })
+		return u.hold(ctx, conn, wait, (*transport.Held).Sips)
 	})
 }
 
-// hold connects one client, asks, and goes on with it as then says.
+// hold connects one client and asks, while then does with the answers what it
+// does.
 func (u *reader) hold(ctx context.Context, conn *probe.Conn, wait *sync.WaitGroup, then func(*transport.Held)) bool {
 	times := 1
 	if u.clients%slowClients < greedyClients {
@@ -153,10 +154,9 @@ func (u *reader) hold(ctx context.Context, conn *probe.Conn, wait *sync.WaitGrou
 	if err != nil {
 		return false
 	}
-	h.Sips()
+	wait.Go(func() { then(h) })
 	wait.Go(func() {
 		defer h.Close()
-		wait.Go(func() { then(h) })
 		if h.Write(ctx, u.body) != nil {
 			return
 		}
