@@ -70,6 +70,7 @@ var basisWords = map[rule.Basis]string{
 	rule.Keyword: "a word of RFC 2119 in the section", rule.Schema: "the official schema",
 	rule.Prose: "the specification's text, without such a word", rule.Derived: "what follows from the specification",
 	rule.Advisory: "good practice, not the specification", rule.Premise: "what every other rule rests on",
+	rule.Harm: "what it does to people, whether or not the section forbids it",
 }
 
 func rulePage(r *check.Rule) []byte {
