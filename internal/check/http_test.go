@@ -124,3 +124,17 @@ func TestBindLocalhost(t *testing.T) {
 		}
 	}
 }
+
+// A message that has a method and a result may be read as a response, and is
+// accepted as one.
+func TestWhatMayBeAResponse(t *testing.T) {
+	s := specimen()
+	s.Faults = append(s.Faults, mock.On("").When(mock.ParamIs("/mcprove", `"both"`)).HTTP(http.StatusAccepted, "", ""))
+	got := judge(t, s, newest(transport.StreamableHTTP))
+	if o := got["transport-http.request-content-type"]; o.Status != rule.Pass {
+		t.Error(show(o))
+	}
+	if o := got["sec.malformed-survives"]; o.Status != rule.Pass {
+		t.Error(show(o))
+	}
+}

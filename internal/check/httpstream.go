@@ -121,9 +121,13 @@ var httpStreamRules = []Rule{
 }
 
 // judged reports whether an exchange is a request of this protocol with an
-// answer to look at.
+// answer to look at. What may as well be read as a response is none.
 func judged(x *probe.Exchange) bool {
-	return x.Head != nil && x.Sent != nil && x.Sent.Message().Kind == wire.Request
+	if x.Head == nil || x.Sent == nil {
+		return false
+	}
+	m := x.Sent.Message()
+	return m.Kind == wire.Request && m.Result == nil && m.Error == nil
 }
 
 // streams are the exchanges that were answered by an event stream.

@@ -123,7 +123,7 @@ func Observe(info rule.Info, t *Traffic, watch func(*Case, *Traffic)) Verdict {
 func (c *Case) close() {
 	var wait sync.WaitGroup
 	for _, conn := range c.conns {
-		wait.Go(func() { conn.disown(); conn.Close(c.ctx) })
+		wait.Go(func() { conn.Close(c.ctx) })
 	}
 	wait.Wait()
 }

@@ -103,9 +103,16 @@ func (p *Probe) dialTo(ctx context.Context, target transport.Target) (*Conn, err
 	return c, nil
 }
 
-// Close ends the connection and waits for it, within the context. A server over
-// stdio is left as a good client leaves it, and what it still says is heard.
+// Close ends the connection in the middle of a run and waits for it, within the
+// context: what has not ended by then had no time to. A server over stdio is left
+// as a good client leaves it, and what it still says is heard.
 func (c *Conn) Close(ctx context.Context) {
+	c.disown()
+	c.close(ctx)
+}
+
+// close is Close where everything had its time to end.
+func (c *Conn) close(ctx context.Context) {
 	limit, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
 	c.bye(limit)

@@ -133,7 +133,7 @@ func (p *Probe) Close(ctx context.Context) {
 	}
 	var wait sync.WaitGroup
 	for _, c := range conns {
-		wait.Go(func() { c.Close(ctx) })
+		wait.Go(func() { c.close(ctx) })
 	}
 	wait.Wait()
 }
