@@ -168,7 +168,8 @@ const (
 )
 
 func idSecure(c *probe.Case, t *probe.Traffic) {
-	xs := sessions(t)
+	// An initialize within a session is answered with the id of that session.
+	xs := slices.DeleteFunc(sessions(t), func(x *probe.Exchange) bool { return sentSession(x) != "" && sentSession(x) == sessionID(x) })
 	if len(xs) == 0 {
 		c.Skip(noSessions)
 		return
