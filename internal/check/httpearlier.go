@@ -191,6 +191,11 @@ func sessionNotMinted(c *probe.Case, t *probe.Traffic) {
 		if x.Head == nil || x.Revision().Era() != spec.Modern {
 			continue
 		}
+		// By its header, or without one, it is a request of the handshake era, and
+		// there are servers that go by that.
+		if v, err := spec.ParseRevision(x.SentHead.Get(spec.HeaderProtocolVersion)); err != nil || v.Era() != spec.Modern {
+			continue
+		}
 		v, minted := x.Head.Lookup(spec.HeaderSessionID)
 		switch {
 		case !minted:
