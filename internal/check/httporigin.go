@@ -101,9 +101,15 @@ func foreign(c *probe.Case) (plain *probe.Request, xs []*probe.Exchange) {
 	if !ok {
 		return nil, nil
 	}
-	values, what := lookAlikes(c)
+	var values, what []string
 	for _, o := range origins {
 		values, what = append(values, o.value), append(what, o.what)
+	}
+	alike, how := lookAlikes(c)
+	for i, v := range alike {
+		if sendable(v) {
+			values, what = append(values, v), append(what, how[i])
+		}
 	}
 	for i, v := range values {
 		if x := fromOrigin(c, plain, v, what[i]); x.Sent != nil {

@@ -3,7 +3,10 @@
 package check
 
 import (
+	"net"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/probe"
@@ -33,9 +36,10 @@ var secOriginRules = []Rule{
 	{
 		Info: rule.Info{
 			ID: ruleOriginPrefix, Level: rule.Must, Basis: rule.Harm, Section: httpSecurity, Transport: "http",
-			Title: "an Origin that only looks like an allowed one is not served",
-			Why:   "anybody can register a name that begins or ends like yours, and call the tools of your users from a page there",
-			Fix:   "compare the whole Origin, scheme, host and port, and no part of it",
+			Title:  "an Origin that only looks like an allowed one is not served",
+			Why:    "anybody can register a name that begins or ends like yours, and call the tools of your users from a page there",
+			Fix:    "compare the whole Origin, scheme, host and port, and no part of it",
+			Detail: "it fails where an Origin is served that a browser can send; one that no browser sends, such as a port with letters in it, is a warning",
 		},
 		In: every, Check: originPrefix,
 		Break: Break{Faults: []mock.Fault{mock.Lenient(mock.CheckOriginPrefix)}},
@@ -111,6 +115,19 @@ func lookAlikes(c *probe.Case) (values, what []string) {
 	return values, what
 }
 
+// sendable reports whether a browser can send an Origin. It has no path and a
+// number for a port, and a name whose last label is a number is an address
+// (URL standard, host parsing).
+func sendable(origin string) bool {
+	u, err := url.Parse(origin)
+	if err != nil || u.Path != "" {
+		return false
+	}
+	host := u.Hostname()
+	_, err = strconv.Atoi(host[strings.LastIndexByte(host, '.')+1:])
+	return err != nil || net.ParseIP(host) != nil
+}
+
 func originPrefix(c *probe.Case) {
 	plain, ok := c.Plain()
 	if !ok {
@@ -125,6 +142,9 @@ func originPrefix(c *probe.Case) {
 		x := fromOrigin(c, plain, v, what[i])
 		switch {
 		case x.Sent == nil:
+		case x.OK() && !sendable(v):
+			c.Warn(x, "%s, %s, was served: only a part of it is compared, though no browser sends this one", what[i], v).
+				And(fromOrigin(c, plain, foreignOrigin, "a foreign Origin"))
 		case x.OK():
 			c.Fail(x, "%s, %s, was served", what[i], v).And(fromOrigin(c, plain, foreignOrigin, "a foreign Origin"))
 		default:
