@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/probe"
+	"github.com/mcprove/mcprove/spec"
 )
 
 // mostEchoes bounds how many tools are tried for one that repeats a text.
@@ -23,9 +24,7 @@ func echoes(c *probe.Case, n int) []*telltale {
 	if !c.Facts().Declares("tools") {
 		return nil
 	}
-	tools := slices.DeleteFunc(c.Probe().Callable(), func(t probe.Tool) bool {
-		return jsonx.KindOf(probe.Lookup(t.Raw, "/annotations/readOnlyHint")) != jsonx.True
-	})
+	tools := slices.DeleteFunc(c.Probe().Callable(), func(t probe.Tool) bool { return !reads(t) })
 	run := rand.Text()[:10]
 	for _, t := range tools[:min(len(tools), mostEchoes)] {
 		members, err := jsonx.Members(t.Arguments, jsonx.Lenient)
@@ -54,13 +53,51 @@ func echoes(c *probe.Case, n int) []*telltale {
 	return nil
 }
 
+// mostOverlaps bounds how many requests overlap with calls of a slow tool.
+const mostOverlaps = 8
+
+// overlaps are calls of a slow tool that only reads, and among them requests
+// that are answered while those are under way; nil where there is no such tool.
+func overlaps(c *probe.Case, quick []*telltale) []*telltale {
+	if quick == nil || !c.Facts().Declares("tools") || c.Facts().List(spec.MethodToolsList).Items == nil {
+		return nil
+	}
+	tool, usual := slowTool(c)
+	if usual == 0 || !reads(tool) {
+		return nil
+	}
+	x := c.Send(c.Probe().CallRequest(tool.Item, tool.Arguments))
+	if !x.OK() {
+		return nil
+	}
+	slow := &telltale{request: c.Probe().CallRequest(tool.Item, tool.Arguments), content: canonicalText(x.Result())}
+	out := slices.Clone(quick[:min(len(quick), mostOverlaps)])
+	for i := range out {
+		if i%4 == 0 || i%4 == 3 { // for each of two clients that take turns
+			out[i] = slow
+		}
+	}
+	return out
+}
+
+// reads reports whether a tool says that it only reads.
+func reads(t probe.Tool) bool {
+	return jsonx.KindOf(probe.Lookup(t.Raw, "/annotations/readOnlyHint")) == jsonx.True
+}
+
 // crossings runs requests at once, first those that are refused, then calls of
-// a tool that works, and judges the first set whose answers went astray.
+// a tool that works, then such that overlap with a slow one, and judges the
+// first set whose answers went astray.
 func crossings(c *probe.Case, n int, run func(asked []*telltale) *crossing) {
 	turn := alone(c)
 	turn.Lock()
 	defer turn.Unlock()
-	sets := slices.DeleteFunc([][]*telltale{telltales(c, n), echoes(c, n)}, func(s []*telltale) bool { return s == nil })
+	refused, repeated := telltales(c, n), echoes(c, n)
+	quick := refused
+	if quick == nil {
+		quick = repeated
+	}
+	sets := slices.DeleteFunc([][]*telltale{refused, repeated, overlaps(c, quick)}, func(s []*telltale) bool { return s == nil })
 	if len(sets) == 0 {
 		c.Skip("not run: no two answers of the server can be told apart")
 		return

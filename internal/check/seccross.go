@@ -37,7 +37,7 @@ var secCrossRules = []Rule{
 			Why:   "an agent acts on the data of another request, or of another user",
 			Fix:   "keep nothing of a request outside of it, and make a server or transport object of its own for each client",
 			Detail: "two dozen requests are sent at once with ids of their own, and each carries a nonce that its answer repeats: " +
-				"refusals of what is not there, and calls of a tool that only reads and repeats a text; " +
+				"refusals of what is not there, then calls of a tool that only reads and repeats a text, then some among calls of a slow one; " +
 				"where no answer repeats anything, lists of different kinds are asked for",
 		},
 		In: every, Check: crossUnique, Starts: true,

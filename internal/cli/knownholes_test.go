@@ -49,7 +49,7 @@ func TestRealDuplicateIDs(t *testing.T) {
 	rule := "sec.cross-wire-duplicate"
 	crossed := map[string]bool{ // server and transport
 		"python-mcp/http": true, "python-mcp1/http": true, "python-fastmcp/http": true, "rust-rmcp/http": true,
-		"go-sdk/stdio": true, "rust-rmcp/stdio": true,
+		"typescript-1/http": true, "go-sdk/stdio": true, "rust-rmcp/stdio": true,
 	}
 	for _, c := range sdkServers(t) {
 		name := c.server + "/" + c.transport
