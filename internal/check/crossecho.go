@@ -93,9 +93,9 @@ func crossings(c *probe.Case, n int, run func(asked []*telltale) *crossing) {
 	turn.Lock()
 	defer turn.Unlock()
 	refused, repeated := telltales(c, n), echoes(c, n)
-	quick := refused
+	quick := repeated
 	if quick == nil {
-		quick = repeated
+		quick = refused
 	}
 	sets := slices.DeleteFunc([][]*telltale{refused, repeated, overlaps(c, quick)}, func(s []*telltale) bool { return s == nil })
 	if len(sets) == 0 {
