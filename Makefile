@@ -27,8 +27,8 @@ race: ## run the tests with the race detector, the long ones short
 floors: ## check which package may import which
 	go test -count=1 .
 
-real: ## test against real servers, and judge them (.ci/real-servers installs them into .real)
-	go test -count=1 -timeout 20m -tags real -v -run Real ./internal/cli
+real: ## test against real servers, and judge them (.ci/real-servers and .ci/sdk-servers install them into .real)
+	go test -count=1 -timeout 30m -tags real -v -run Real ./internal/cli
 
 peers: ## run the official conformance suite against the mock (.ci/conformance installs it into .peers)
 	go test -count=1 -timeout 15m -parallel 6 -tags peers -v -run Conformance ./internal/cli
