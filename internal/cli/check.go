@@ -135,6 +135,10 @@ func (a *app) check(cmd *cobra.Command, args []string, tf *targetFlags, of *outp
 	if err != nil {
 		return err
 	}
+	plan.budget = check.DefaultBudget
+	if cmd.Flags().Changed("max-time") {
+		plan.budget = max(time.Second, tf.maxTime-closingTime)
+	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), tf.maxTime)
 	defer cancel()
 	run := &report.Run{Verb: "check", DetailKey: "findings", Infos: registry().Lookup}
@@ -196,6 +200,9 @@ func (a *app) checkTargets(cmd *cobra.Command, tf *targetFlags, args []string) (
 	return out, nil
 }
 
+// closingTime is what a run has of --max-time to end what it started, and to report.
+const closingTime = 5 * time.Second
+
 // checkPlan is what flags and configuration ask of check.
 type checkPlan struct {
 	revisions []spec.Revision
@@ -211,6 +218,7 @@ type checkPlan struct {
 	quick     bool
 	listBytes int
 	intrusive bool
+	budget    time.Duration // of one target
 	// given are the flags that a run needs to come to the same verdict again.
 	given []string
 }

@@ -252,10 +252,29 @@ func (c *checkRun) findings() []rule.Finding {
 	return append(out, c.extra...)
 }
 
-// askedAndMissed are what was asked for by name and not judged: a revision, a
-// rule of --only that was skipped, or everything.
+// askedAndMissed are what was asked for and not judged: a revision, a rule of
+// --only that was skipped, what there was no time for, or everything.
 func (c *checkRun) askedAndMissed(fs []rule.Finding) []string {
 	missed := slices.Clone(c.missed)
+	late, skipped := 0, 0
+	for _, f := range fs {
+		if f.Status == rule.Skip {
+			skipped++
+			if f.Reason == probe.RunEnded {
+				late++
+			}
+		}
+	}
+	switch {
+	case late > 0 && skipped == len(fs):
+		missed = append(missed, "there was no time to judge anything: give it longer with --max-time")
+	case late == 1:
+		missed = append(missed, "for one rule there was no time: give it longer with --max-time, or choose rules with --only")
+	case late > 1:
+		missed = append(missed, fmt.Sprintf("for %d rules there was no time: give it longer with --max-time, or choose rules with --only", late))
+	case skipped == len(fs) && len(fs) > 0 && len(c.plan.only) == 0:
+		missed = append(missed, "no rule could be judged")
+	}
 	byID := map[string]rule.Finding{}
 	judged := map[string]bool{}
 	for _, f := range fs {

@@ -56,7 +56,7 @@ func (v *visit) asked(ctx context.Context, revisions []spec.Revision) error {
 		if falls && r == spec.Rev20241105 {
 			to = sse.HTTPSSE() // Streamable HTTP is younger
 		}
-		result, err := v.judge(ctx, to, r, check.DefaultBudget, nil, nil)
+		result, err := v.judge(ctx, to, r, v.run.plan.budget, nil, nil)
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (v *visit) served(ctx context.Context) error {
 	var newest *check.Result
 	var err error
 	if v.options.Era != spec.Legacy {
-		newest, err = v.judge(ctx, v.target.Target, spec.Latest, check.DefaultBudget, func(r *check.Result) bool {
+		newest, err = v.judge(ctx, v.target.Target, spec.Latest, v.run.plan.budget, func(r *check.Result) bool {
 			legacy(r)
 			return len(older) == 0
 		}, nil)
@@ -142,7 +142,7 @@ func (v *visit) legacy(ctx context.Context, begin time.Time, first *check.Result
 		}
 		begun := make(chan *check.Result, 2) // nil at its beginning, and what came of it
 		do := func() {
-			results[at], errs[at] = v.judge(ctx, v.target.Target, r, check.DefaultBudget-time.Since(begin), never, func() { begun <- nil })
+			results[at], errs[at] = v.judge(ctx, v.target.Target, r, v.run.plan.budget-time.Since(begin), never, func() { begun <- nil })
 			begun <- results[at]
 		}
 		if sideBySide {
@@ -169,7 +169,7 @@ func (v *visit) legacy(ctx context.Context, begin time.Time, first *check.Result
 	modern := first != nil && first.Served()
 	if fall, ok := v.target.Target.(transport.SSEFallback); ok && len(out) == 0 && !modern && (first == nil || !unheard(first)) {
 		// A server that has no such stream has no such transport.
-		if r, err := v.judge(ctx, fall.HTTPSSE(), spec.Rev20241105, check.DefaultBudget-time.Since(begin), never, nil); err == nil && r.Served() {
+		if r, err := v.judge(ctx, fall.HTTPSSE(), spec.Rev20241105, v.run.plan.budget-time.Since(begin), never, nil); err == nil && r.Served() {
 			out = append(out, r)
 		}
 	}

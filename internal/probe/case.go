@@ -166,7 +166,7 @@ func (c *Case) greeted() *Exchange {
 }
 
 // RunEnded is why a case is skipped for which there was no time.
-const RunEnded = "the run ended before it was judged: give it longer, or choose rules with --only"
+const RunEnded = "the run ended before it was judged: give it longer with --max-time, or choose rules with --only"
 
 // Rule is the id of the rule that is judged.
 func (c *Case) Rule() string { return c.info.ID }
