@@ -28,5 +28,6 @@ func TestMain(m *testing.M) {
 		_ = flag.Set("test.parallel", n) // an unknown flag would leave the default
 	}
 	debug.SetGCPercent(400) // a run keeps little, and there are hundreds
+	debug.SetMemoryLimit(mostHeap * 3 / 4)
 	os.Exit(m.Run())
 }

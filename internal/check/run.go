@@ -86,7 +86,10 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 	if o.Revision == 0 {
 		o.Revision = spec.Latest
 	}
-	limit, cancel := context.WithTimeout(ctx, o.Budget)
+	whole, full := context.WithCancelCause(ctx)
+	defer full(nil)
+	o.Full = func() { full(probe.ErrFull) }
+	limit, cancel := context.WithTimeout(whole, o.Budget)
 	defer cancel()
 	p, err := probe.Open(limit, target, o.Options)
 	if err != nil {

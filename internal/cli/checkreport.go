@@ -256,14 +256,20 @@ func (c *checkRun) findings() []rule.Finding {
 // --only that was skipped, what there was no time for, or everything.
 func (c *checkRun) askedAndMissed(fs []rule.Finding) []string {
 	missed := slices.Clone(c.missed)
-	late, skipped := 0, 0
+	late, full, skipped := 0, 0, 0
 	for _, f := range fs {
 		if f.Status == rule.Skip {
 			skipped++
-			if f.Reason == probe.RunEnded {
+			switch f.Reason {
+			case probe.RunEnded:
 				late++
+			case probe.Full:
+				full++
 			}
 		}
+	}
+	if full > 0 {
+		missed = append(missed, fmt.Sprintf("%d rules were not judged: %s", full, probe.Full))
 	}
 	switch {
 	case late > 0 && skipped == len(fs):

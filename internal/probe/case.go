@@ -4,6 +4,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -148,7 +149,7 @@ func (c *Case) result() Verdict {
 			v.Because = owner(spec.MethodToolsCall)
 		}
 	case c.ctx.Err() != nil:
-		v.Status, v.Reason = rule.Skip, RunEnded
+		v.Status, v.Reason = rule.Skip, Ended(c.ctx)
 	case v.Seen > 0:
 		v.Status = rule.Pass
 	default:
@@ -167,6 +168,17 @@ func (c *Case) greeted() *Exchange {
 
 // RunEnded is why a case is skipped for which there was no time.
 const RunEnded = "the run ended before it was judged: give it longer with --max-time, or choose rules with --only"
+
+// Full is why a case is skipped that came after [ErrFull].
+const Full = "the server had sent 128 MB by then, which is all that a run keeps: choose rules with --only"
+
+// Ended is why a case is skipped whose context has ended.
+func Ended(ctx context.Context) string {
+	if errors.Is(context.Cause(ctx), ErrFull) {
+		return Full
+	}
+	return RunEnded
+}
 
 // Rule is the id of the rule that is judged.
 func (c *Case) Rule() string { return c.info.ID }
@@ -306,7 +318,7 @@ func (c *Case) Note(x *Exchange, format string, args ...any) *Blame {
 func (c *Case) blame(most rule.Status, x *Exchange, format string, args ...any) *Blame {
 	switch {
 	case c.ctx.Err() != nil && (x == nil || x.Response == nil):
-		c.Skip(RunEnded)
+		c.Skip("%s", Ended(c.ctx))
 		return &Blame{} // of nobody
 	case x != nil && (c.unclaimed(x) || c.waits(x)):
 		return &Blame{}

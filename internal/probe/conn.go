@@ -170,6 +170,9 @@ func (c *Conn) Lost() (bool, error) {
 func (c *Conn) receive() {
 	for {
 		e, err := c.conn.Receive(c.life)
+		if err == nil {
+			c.probe.keeps(&e)
+		}
 		c.mu.Lock()
 		if err != nil {
 			c.lose(err)

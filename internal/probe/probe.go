@@ -50,6 +50,27 @@ type Options struct {
 	Stderr io.Writer
 	// Progress is told what is being done, may be nil.
 	Progress func(string)
+	// Full is called once, when the server has sent more than a run keeps; may be
+	// nil. It should end the run's context because of [ErrFull].
+	Full func()
+}
+
+// mostKept bounds the bytes of a server that a run keeps. Rules look at all of
+// them when it is over, and a server may send without end.
+const mostKept = 128 << 20
+
+// ErrFull is the cause of the end of a run whose server sent more than is kept.
+var ErrFull = errors.New("the server sent more than a run keeps")
+
+// keeps counts what came.
+func (p *Probe) keeps(e *transport.Event) {
+	n := len(e.Body)
+	if e.Frame != nil {
+		n += len(e.Frame.Raw)
+	}
+	if now := p.kept.Add(int64(n)); now > mostKept && now-int64(n) <= mostKept && p.o.Full != nil {
+		p.o.Full()
+	}
 }
 
 // Defaults of Options.
@@ -82,6 +103,7 @@ type Probe struct {
 
 	called callings
 
+	kept      atomic.Int64 // bytes of the server
 	elsewhere elsewhere
 	capable   capable
 
