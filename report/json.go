@@ -157,12 +157,12 @@ func renderJSON(d *document) ([]byte, error) {
 	if key != "" && key != findingsKey {
 		out = appendMember(out, key, details)
 	}
-	if d.Own != nil {
-		raw, err := c.detail(d.Own.Value)
+	for _, own := range d.Own {
+		raw, err := c.detail(own.Value)
 		if err != nil {
-			return nil, fmt.Errorf("encode %s: %w", d.Own.Key, err)
+			return nil, fmt.Errorf("encode %s: %w", own.Key, err)
 		}
-		out = append(append(append(out[:len(out)-1], ','), jsonx.Quote(d.Own.Key)...), ':')
+		out = append(append(append(out[:len(out)-1], ','), jsonx.Quote(own.Key)...), ':')
 		out = append(append(out, raw...), '}')
 	}
 	return finishJSON(out)

@@ -44,9 +44,13 @@ type Run struct {
 	// puts each Detail in the place of its finding.
 	DetailKey string
 
-	// Own is a further member of the JSON envelope, for a verb that shows
-	// something besides findings; nil when there is none.
-	Own *Own
+	// Own are further members of the JSON envelope, for a verb that shows
+	// something besides findings.
+	Own []Own
+
+	// Time says in a sentence where the time went, for the text format; empty
+	// when there is nothing to say.
+	Time string
 
 	// Infos returns what a rule says of itself, as Registry.Lookup does. It
 	// may be nil.

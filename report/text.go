@@ -234,6 +234,9 @@ func (t *textReport) end() {
 	if s := t.summary(); s != "" {
 		t.prose(0, 2, line(s))
 	}
+	if t.Time != "" {
+		t.prose(0, 2, line(t.Time))
+	}
 	c := map[string]paint{Passed: green, Failed: red, Incomplete: yellow}[t.Outcome]
 	for i, l := range t.wrap(0, 2, t.verdict()) {
 		if i > 0 {

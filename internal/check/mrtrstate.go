@@ -293,11 +293,8 @@ func stateExpires(c *probe.Case) {
 	if !ok {
 		return
 	}
-	t := time.NewTimer(ttl + ttl/2)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-c.Context().Done():
+	c.Outlast(ttl + ttl/2)
+	if c.Context().Err() != nil {
 		return
 	}
 	y := c.Send(retry(first, replies(first)))

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/probe"
@@ -110,11 +109,8 @@ func noNetworkRef(c *probe.Case) {
 			break
 		}
 	}
-	wait := time.NewTimer(c.Probe().Quiet())
-	defer wait.Stop()
-	select {
-	case <-wait.C:
-	case <-c.Context().Done():
+	c.Rest(c.Probe().Quiet())
+	if c.Context().Err() != nil {
 		return
 	}
 	if n := t.hits.Load(); n > 0 {

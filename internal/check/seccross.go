@@ -207,6 +207,7 @@ const lateAnswer = time.Second
 // any of them will do.
 func (k *crossing) sort(c *probe.Case, streams []*probe.Stream, until time.Time) {
 	var frames []*wire.Frame
+	end := c.Probe().Clock().Wait()
 	for {
 		frames, k.answered = nil, nil
 		for _, s := range streams {
@@ -221,6 +222,10 @@ func (k *crossing) sort(c *probe.Case, streams []*probe.Stream, until time.Time)
 		}
 		time.Sleep(crossTick)
 	}
+	if len(frames) < len(streams) {
+		end(probe.Unanswered)
+	}
+	end(probe.Answering)
 	own := func(t *telltale) int {
 		return slices.IndexFunc(frames, func(f *wire.Frame) bool { return f != nil && t.in(f.Raw, f.Message().Result) })
 	}

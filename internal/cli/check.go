@@ -146,7 +146,7 @@ func (a *app) check(cmd *cobra.Command, args []string, tf *targetFlags, of *outp
 	if err != nil {
 		return err
 	}
-	c := &checkRun{app: a, plan: plan, flags: tf}
+	c := &checkRun{app: a, plan: plan, flags: tf, begin: time.Now()}
 	for _, t := range targets {
 		if err := c.judge(ctx, t); err != nil {
 			return maxTime(ctx, err)
@@ -351,6 +351,8 @@ type checkRun struct {
 	notes  []string
 	extra  []rule.Finding
 	dead   error // a server that died before it answered anything
+	begin  time.Time
+	clock  probe.Clock
 }
 
 // judge runs one target at every revision that is asked for or claimed.
@@ -364,7 +366,9 @@ func (c *checkRun) judge(ctx context.Context, t *target) error {
 			return err
 		}
 		so.Progress = func(w session.Waiting) { status.waiting(t.name, w) }
+		end := c.clock.Wait()
 		stop, s, err := c.app.startBeside(ctx, c.flags, t, so, status)
+		end(probe.Starting)
 		defer stop()
 		switch {
 		case err == nil:

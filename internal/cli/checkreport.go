@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcprove/mcprove/internal/check"
 	"github.com/mcprove/mcprove/internal/probe"
@@ -181,7 +182,9 @@ func (c *checkRun) report(run *report.Run, add func(rule.Finding) error, finish 
 	for _, s := range []rule.Status{rule.Pass, rule.Fail, rule.Warn, rule.Note, rule.Skip, rule.Error} {
 		run.Summary = append(run.Summary, report.Tally{Name: s.String(), Count: counts[s]})
 	}
-	run.Own = &report.Own{Key: "server", Value: c.server()}
+	took := c.time(time.Since(c.begin))
+	run.Own = []report.Own{{Key: "server", Value: c.server()}, {Key: "time", Value: took}}
+	run.Time = took.words()
 	run.Notes = c.notes
 	run.Subject = c.subject()
 	run.Outcome, run.Exit = report.Passed, exitOK

@@ -232,6 +232,7 @@ func (v *visit) judge(ctx context.Context, to transport.Target, r spec.Revision,
 	o.Mine = c.plan.mine || local(v.target.Target)
 	o.Start = v.options.Timeouts.Start
 	o.Timeout = v.options.Timeouts.Request
+	o.Clock = &c.clock
 	name := v.target.name
 	o.Progress = func(what string) { v.status.set("judging " + name + ": " + what) }
 	o.Done = func(done, all int) { v.status.set(fmt.Sprintf("judging %s by %s: %d of %d rules", name, r, done, all)) }

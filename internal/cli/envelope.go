@@ -14,7 +14,7 @@ import (
 func (a *app) envelope(verb, target string, summary []report.Tally, notes []string, key string, value any) error {
 	sink, err := report.New("json", a.stdout, &report.Run{
 		Verb: verb, Target: target, Outcome: report.Passed, Exit: exitOK, Summary: summary, Notes: notes,
-		Redactor: a.redactor, Own: &report.Own{Key: key, Value: value},
+		Redactor: a.redactor, Own: []report.Own{{Key: key, Value: value}},
 	}, report.Options{})
 	if err != nil {
 		return err

@@ -75,7 +75,7 @@ func (p *Probe) Standing() *Request {
 // to begin it. Many servers have none.
 func (c *Conn) stand(ctx context.Context) *call {
 	k := c.start(ctx, c.probe.Standing())
-	c.await(ctx, k, standWait, func(x *Exchange) bool { return x.Head != nil })
+	c.awaiting(ctx, k, standWait, Silence, func(x *Exchange) bool { return x.Head != nil })
 	return k
 }
 

@@ -89,9 +89,14 @@ func (p *Probe) dial(ctx context.Context) (*Conn, error) { return p.dialTo(ctx, 
 func (p *Probe) dialTo(ctx context.Context, target transport.Target) (*Conn, error) {
 	limit, cancel := context.WithTimeout(ctx, p.o.Start)
 	defer cancel()
+	end := p.o.Clock.Wait()
 	tc, err := target.Open(limit, transport.Options{Tap: p.o.Tap, Stderr: p.o.Stderr})
+	end(Starting)
 	if err != nil {
 		return nil, err
+	}
+	if _, is := tc.(transport.ProcessConn); is {
+		p.o.Clock.started()
 	}
 	c := &Conn{probe: p, conn: tc, changed: make(chan struct{})}
 	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
@@ -117,7 +122,9 @@ func (c *Conn) close(ctx context.Context) {
 	defer cancel()
 	c.bye(limit)
 	c.leave(limit)
+	end := c.probe.o.Clock.Wait()
 	_ = c.conn.Close(limit) // what it could say is in the traffic already
+	end(Ending)
 	c.end()
 	c.pump.Wait()
 }
@@ -442,13 +449,25 @@ var errNoBytes = errors.New("this carrier cannot send such a request")
 // await waits until the exchange is as wanted, is over, or the time is up. It
 // returns what there is then.
 func (c *Conn) await(ctx context.Context, k *call, d time.Duration, until func(*Exchange) bool) *Exchange {
+	failing := Unanswered // it is an answer that is waited for
+	if d <= c.probe.o.Quiet {
+		failing = Silence
+	}
+	return c.awaiting(ctx, k, d, failing, until)
+}
+
+// awaiting is await where it is known what the time was for that passed in vain.
+func (c *Conn) awaiting(ctx context.Context, k *call, d time.Duration, failing Waiting, until func(*Exchange) bool) *Exchange {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	// A process that has not said a word may still be starting.
 	var start <-chan time.Time
 	var s *time.Timer
 	begin := time.Now()
-	if c.cold() && d > c.probe.o.Quiet {
+	cold := c.cold()
+	end, what := c.probe.o.Clock.Wait(), failing
+	defer func() { end(what) }()
+	if cold && d > c.probe.o.Quiet {
 		s = time.NewTimer(c.probe.allowance())
 		defer s.Stop()
 		start = s.C
@@ -461,8 +480,13 @@ func (c *Conn) await(ctx context.Context, k *call, d time.Duration, until func(*
 			start = nil
 			t.Reset(d)
 		}
+		if cold && len(c.lines) > 0 {
+			end(Starting)
+			cold, end = false, c.probe.o.Clock.Wait()
+		}
 		c.mu.Unlock()
 		if until(x) || x.Closed {
+			what = Answering
 			return x
 		}
 		select {

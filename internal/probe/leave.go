@@ -55,6 +55,7 @@ func (c *Conn) Left() time.Time {
 // Gone waits until the server of a connection has ended, at most so long: its
 // process, or where there is none its output. It reports whether it has.
 func (c *Conn) Gone(ctx context.Context, d time.Duration) bool {
+	defer c.probe.o.Clock.Wait()(Ending)
 	limit, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	if p := c.Process(); p != nil {
@@ -77,6 +78,7 @@ func (c *Conn) Leftover(ctx context.Context, d time.Duration) (n int, known bool
 	if !ok {
 		return 0, false
 	}
+	defer c.probe.o.Clock.Wait()(Ending)
 	limit, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	tick := time.NewTicker(leftTick)

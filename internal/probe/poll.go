@@ -69,11 +69,14 @@ func (c *Conn) comeBack(ctx context.Context, k *call) bool {
 	if wait > longestWait {
 		return false
 	}
+	end := c.probe.o.Clock.Wait()
+	defer end(Told)
 	select {
 	case <-time.After(max(wait, 0)):
 	case <-ctx.Done():
 		return false
 	}
+	end(Told)
 	c.mu.Lock()
 	x.Closed, x.Err, k.back = false, nil, true
 	c.mu.Unlock()

@@ -50,6 +50,8 @@ type Options struct {
 	Stderr io.Writer
 	// Progress is told what is being done, may be nil.
 	Progress func(string)
+	// Clock is told where the time goes, may be nil.
+	Clock *Clock
 	// Full is called once, when the server has sent more than a run keeps; may be
 	// nil. It should end the run's context because of [ErrFull].
 	Full func()
@@ -190,6 +192,9 @@ func (p *Probe) ListBytes() (most int, named bool) {
 	}
 	return DefaultListBytes, false
 }
+
+// Clock is told where the time goes; nil where nobody asks.
+func (p *Probe) Clock() *Clock { return p.o.Clock }
 
 // Quiet is how long silence is listened to.
 func (p *Probe) Quiet() time.Duration { return p.o.Quiet }

@@ -84,7 +84,7 @@ func (p *Probe) Settle(ctx context.Context) {
 			open := k.x.Response != nil && !k.x.Closed && !k.x.Cancelled
 			c.mu.Unlock()
 			if open {
-				wait.Go(func() { c.await(limit, k, settleTime, func(x *Exchange) bool { return x.Closed }) })
+				wait.Go(func() { c.awaiting(limit, k, settleTime, Ending, func(x *Exchange) bool { return x.Closed }) })
 			}
 		}
 	}
