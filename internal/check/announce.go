@@ -27,7 +27,7 @@ var announceRules = []Rule{
 			Why:   "clients go on with the old contents, and have no reason to read again",
 			Fix:   "send notifications/resources/updated on each stream that asked for the uri, or do not declare resources.subscribe",
 		},
-		In: every, Check: updateTold, Needs: "--tool",
+		In: every, Check: updateTold, Starts: true, Needs: "--tool",
 		Break: Break{Faults: []mock.Fault{
 			mock.On(spec.MethodResourcesRead).When(afterwards).OfType(spec.ResultComplete).Set("/result/contents/0/mimeType", `"text/x-other"`),
 			mock.OnNotification(spec.NotificationResourcesUpdated).Drop(),
@@ -50,7 +50,7 @@ func listChangedRule(family, method, notification, page string) Rule {
 			Why:   "clients that rely on it show a list that is out of date until they connect again",
 			Fix:   "send " + notification + " on each stream that asked for it, or do not declare " + family + ".listChanged",
 		},
-		In: every, Needs: "--tool",
+		In: every, Starts: true, Needs: "--tool",
 		Check: func(c *probe.Case) {
 			w, ok := witnessed(c, family+".listChanged")
 			if !ok {

@@ -51,7 +51,7 @@ var cancelCallRules = []Rule{
 			Why:   "the client has freed the id: a late answer is taken for that of another request, or for a fault",
 			Fix:   "drop the answer of a request that was cancelled while it ran",
 		},
-		In: every, Check: cancelNoResponse, Needs: "--tool", Under: []string{"stdio.cancel-no-further"},
+		In: every, Check: cancelNoResponse, Starts: true, Needs: "--tool", Under: []string{"stdio.cancel-no-further"},
 		Break: Break{
 			Faults: []mock.Fault{mock.On(spec.MethodToolsCall).Lenient(mock.CheckCancelAnswer)},
 			Also:   []string{"stdio.cancel-no-further"}, Only: transport.Stdio,
@@ -64,7 +64,7 @@ var cancelCallRules = []Rule{
 			Why:   "a user who pressed stop goes on paying for a search or a build that nobody waits for",
 			Fix:   "hand the cancellation on to what the tool does, and check for it between steps",
 		},
-		In: every, Check: cancelReceiverStops, Needs: "--tool", Under: []string{"stdio.cancel-stops-work"},
+		In: every, Check: cancelReceiverStops, Starts: true, Needs: "--tool", Under: []string{"stdio.cancel-stops-work"},
 		Break: Break{
 			Faults: []mock.Fault{mock.On(spec.MethodToolsCall).Lenient(mock.CheckCancel)},
 			Also:   []string{"stdio.cancel-stops-work", "stdio.cancel-no-further", "cancel.receiver-no-response"}, Only: transport.Stdio,

@@ -108,7 +108,7 @@ var promptRules = []Rule{
 			Why:   "a client is told of changes that it has no handler for",
 			Fix:   "declare prompts.listChanged, or do not send notifications/prompts/list_changed",
 		},
-		In: every, Watch: promptsRespected, Stir: stirTold, Needs: "--tool",
+		In: every, Watch: promptsRespected, Stir: stirTold, Starts: true, Needs: "--tool",
 		Break: Break{
 			In:     modern,
 			Faults: []mock.Fault{mock.On(spec.MethodDiscover).Remove("/result/capabilities/prompts/listChanged")},

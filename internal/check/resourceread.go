@@ -74,7 +74,7 @@ var resourceReadRules = []Rule{
 			Why:   "a client that is told of a change without a name can only read everything again",
 			Fix:   "put the uri that was subscribed to into params.uri",
 		},
-		In: every, Watch: updatedShape, Stir: stirTold, Needs: "--tool",
+		In: every, Watch: updatedShape, Stir: stirTold, Starts: true, Needs: "--tool",
 		Break: Break{Faults: []mock.Fault{mock.OnNotification(spec.NotificationResourcesUpdated).Remove("/params/uri")}},
 	},
 }

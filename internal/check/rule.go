@@ -31,8 +31,9 @@ type Rule struct {
 	// Apart: Check never uses the shared connection, so that over stdio it may
 	// run beside the others, on processes of its own.
 	Apart bool
-	// Starts: over stdio Check starts processes, as it does where it runs Apart.
-	// One revision of an era judges it there for all; see [Options.Claim].
+	// Starts: over stdio Check or Stir starts processes, as it does where it runs
+	// Apart. One revision of an era judges it there for all; see [Options.Claim].
+	// Where Watch looks on it does so in all of them, at what crosses anyhow.
 	Starts bool
 	// Whole: the rule is about the server and not about a revision, and costs so
 	// much that one run of a target judges it for all; see [Options.Claim].

@@ -125,7 +125,11 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 			case time.Since(begin) > o.Budget+lookingOn:
 				j.add(rl, probe.Verdict{Status: rule.Skip, Reason: probe.RunEnded})
 			default:
-				j.add(rl, probe.Observe(rl.Info, r.Traffic, rl.Watch))
+				v := probe.Observe(rl.Info, r.Traffic, rl.Watch)
+				if v.Status == rule.Skip && rl.Starts && rl.Stir == nil {
+					continue // the run that stirs says whether there is anything to see
+				}
+				j.add(rl, v)
 			}
 		}
 		j.stress(ctx, target, rules, r.Traffic.Down != nil)
@@ -265,10 +269,18 @@ func (j *judging) claimed(p *probe.Probe, rules []*Rule) []*Rule {
 		}
 	}
 	mine := j.o.Claim(keys)
-	return slices.DeleteFunc(slices.Clone(rules), func(r *Rule) bool {
-		k := key(r)
-		return k != "" && !slices.Contains(mine, k)
-	})
+	var out []*Rule
+	for _, r := range rules {
+		switch k := key(r); {
+		case k == "" || slices.Contains(mine, k):
+			out = append(out, r)
+		case r.Watch != nil && !r.Apart && !r.Whole:
+			onlooker := *r
+			onlooker.Stir = nil
+			out = append(out, &onlooker)
+		}
+	}
+	return out
 }
 
 // rank is zero for rules that others are skipped because of.

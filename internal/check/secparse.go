@@ -81,7 +81,7 @@ func keyFold(c *probe.Case) {
 	}
 	for _, name := range []string{"Method", "METHOD"} {
 		text := spelled(list, string(jsonx.Quote(name))+":", `"params":`)
-		x := c.Once(list.Text(text).Planting("the member " + name + " and no method"))
+		x := c.Dropped(list.Text(text).Planting("the member "+name+" and no method"), list)
 		switch {
 		case x.Sent == nil:
 		case ofList(x):
@@ -102,7 +102,7 @@ func keyNUL(c *probe.Case) {
 	for _, t := range []string{text, spelled(plain, `"method":`+string(jsonx.Quote(plain.Method))+`,"method\u0000":`+string(jsonx.Quote(list.Method))+`,"other":`, `"params":`)} {
 		// The headers are those of the second: a server that compares them with
 		// what it read finds no difference.
-		x := c.Once(list.Text(t).Planting("the member method, and one whose name goes on behind U+0000"))
+		x := c.Dropped(list.Text(t).Planting("the member method, and one whose name goes on behind U+0000"), list)
 		switch {
 		case x.Sent == nil:
 		case ofList(x):

@@ -21,7 +21,7 @@ var toolChangedRules = []Rule{
 			Why:   "clients that go by the capability do not listen, and go on with the old list",
 			Fix:   `declare "listChanged": true in the tools capability`,
 		},
-		In: every, Watch: toolsChangedDeclared, Stir: stirChanged, Needs: "--tool",
+		In: every, Watch: toolsChangedDeclared, Stir: stirChanged, Starts: true, Needs: "--tool",
 		Under: []string{"tools.capability-declared"},
 		Break: Break{Faults: []mock.Fault{
 			mock.On(spec.MethodDiscover).When(elicitingClient).Set("/result/capabilities/tools/listChanged", "false"),

@@ -4,6 +4,7 @@ package probe
 
 import (
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/mcprove/mcprove/spec"
@@ -13,16 +14,40 @@ import (
 // callings is what became of the calls of tools that were well-formed.
 type callings struct {
 	answered, silent atomic.Bool
+
+	mu   sync.Mutex
+	long map[string]bool // tools whose last call gave no answer in time
 }
 
 func (c *callings) take(x *Exchange) {
-	switch {
-	case x.Planted() != "":
-	case x.Response != nil:
-		c.answered.Store(true)
-	default:
-		c.silent.Store(true)
+	if x.Planted() != "" {
+		return
 	}
+	was := &c.silent
+	if x.Response != nil {
+		was = &c.answered
+	}
+	was.Store(true)
+	if x.Request == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.long == nil {
+		c.long = map[string]bool{}
+	}
+	c.long[string(x.Request.Value("name"))] = x.Response == nil
+}
+
+// takesLong reports whether the request is a call of a tool that gave no answer
+// the last time, when there was time enough.
+func (c *callings) takesLong(r *Request) bool {
+	if r.Method != spec.MethodToolsCall {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.long[string(r.Value("name"))]
 }
 
 // none reports whether tools were called and no call was answered.

@@ -234,6 +234,27 @@ func (c *Case) Open() *Conn {
 // controls, calls of tools, reads.
 func (c *Case) Once(r *Request) *Exchange { return c.seen(c.probe.once(c.ctx, r)) }
 
+// Dropped sends on the shared connection what a server may leave without an
+// answer. Where all answers come on one stream it is not waited for to the end
+// of all patience: a request that is sent after it, and is as much work, is
+// answered later than it would have been.
+func (c *Case) Dropped(r, next *Request) *Exchange {
+	if !c.probe.OneStream() {
+		return c.Once(r)
+	}
+	s := c.Start(nil, r)
+	if x, ok := s.Until(c.probe.briefPatience(), answered); ok || x.Closed {
+		return s.Answer()
+	}
+	if !c.Send(next).OK() {
+		return s.Answer()
+	}
+	if _, ok := s.Until(c.probe.o.Quiet, answered); ok || s.conn.conn == nil {
+		return s.Answer()
+	}
+	return s.conn.giveUp(s.call)
+}
+
 // Works is the positive control of a probe: the same request without its
 // fault. When that is not answered by a result, the case is skipped because of
 // it, and ok is false.

@@ -550,7 +550,16 @@ func (c *Conn) finish(ctx context.Context, k *call) *Exchange {
 	if silent {
 		return c.await(ctx, k, 0, answered)
 	}
-	x := c.await(ctx, k, c.probe.patience(), answered)
+	patience := c.probe.patience()
+	if c.probe.OneStream() && c.probe.called.takesLong(k.x.Request) {
+		// Once is enough to wait for it, unless it asks something this time: it
+		// may go on when that was answered.
+		x := c.await(ctx, k, c.probe.briefPatience(), func(x *Exchange) bool { return answered(x) || slices.ContainsFunc(x.Frames, isRequest) })
+		if !slices.ContainsFunc(x.Frames, isRequest) {
+			patience = 0
+		}
+	}
+	x := c.await(ctx, k, patience, answered)
 	for c.comeBack(ctx, k) {
 		x = c.await(ctx, k, c.probe.patience(), answered)
 		if x.Response != nil && !x.Closed {
@@ -562,15 +571,7 @@ func (c *Conn) finish(ctx context.Context, k *call) *Exchange {
 	}
 	if x.Response == nil && !x.Closed {
 		c.probe.wasSilent(x)
-		c.give(k)
-		c.mu.Lock()
-		k.x.Err = ErrSilent
-		x = c.snapshot(k)
-		c.mu.Unlock()
-		if k.onChan && k.channel != transport.Main {
-			c.cancel(k)
-		}
-		return x
+		return c.giveUp(k)
 	}
 	c.probe.wasQuick(x)
 	c.mu.Lock()
@@ -579,6 +580,21 @@ func (c *Conn) finish(ctx context.Context, k *call) *Exchange {
 	if doubtful {
 		guess := x.Response
 		x = c.await(ctx, k, c.probe.o.Quiet, func(x *Exchange) bool { return x.Response != guess })
+	}
+	return x
+}
+
+func isRequest(f *wire.Frame) bool { return f.Message().Kind == wire.Request }
+
+// giveUp ends the waiting for an exchange to which nothing came.
+func (c *Conn) giveUp(k *call) *Exchange {
+	c.give(k)
+	c.mu.Lock()
+	k.x.Err = ErrSilent
+	x := c.snapshot(k)
+	c.mu.Unlock()
+	if k.onChan && k.channel != transport.Main {
+		c.cancel(k)
 	}
 	return x
 }

@@ -231,11 +231,16 @@ func (p *Probe) turn() int { return int(p.turns.Add(1)) }
 // less once the server was silent a few times, so that a server that hangs on
 // many things does not cost the bound for each of them.
 func (p *Probe) patience() time.Duration {
-	full := p.o.Timeout
 	if p.silent.Load() < patientTimes {
-		return full
+		return p.o.Timeout
 	}
-	return min(full, max(leastPatience, 20*time.Duration(p.slow.Load())))
+	return min(p.o.Timeout, max(leastPatience, 20*time.Duration(p.slow.Load())))
+}
+
+// briefPatience is patience where silence would be no news, and more than it
+// shows that there is any.
+func (p *Probe) briefPatience() time.Duration {
+	return min(p.o.Timeout, max(leastPatience, 4*time.Duration(p.slow.Load())))
 }
 
 const (
