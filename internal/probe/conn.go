@@ -573,7 +573,10 @@ func (c *Conn) finish(ctx context.Context, k *call) *Exchange {
 		c.probe.wasSilent(x)
 		return c.giveUp(k)
 	}
-	c.probe.wasQuick(x)
+	c.mu.Lock()
+	first := c.calls[0] == k
+	c.mu.Unlock()
+	c.probe.wasQuick(x, first)
 	c.mu.Lock()
 	doubtful := k.guessed && c.matched // a server that never repeats an id would cost a wait each time
 	c.mu.Unlock()

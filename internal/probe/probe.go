@@ -98,6 +98,8 @@ type Probe struct {
 	turns  atomic.Int64
 	silent atomic.Int64 // exchanges to which nothing came
 	slow   atomic.Int64 // slowest answer so far, in nanoseconds
+	// running is slow without the first answers of processes.
+	running atomic.Int64
 	// started is how long a process took to its first word, the slowest until now.
 	started atomic.Int64
 	warm    atomic.Bool // the first answer of all has come
@@ -240,7 +242,7 @@ func (p *Probe) patience() time.Duration {
 // briefPatience is patience where silence would be no news, and more than it
 // shows that there is any.
 func (p *Probe) briefPatience() time.Duration {
-	return min(p.o.Timeout, max(leastPatience, 4*time.Duration(p.slow.Load())))
+	return min(p.o.Timeout, max(leastPatience, 4*time.Duration(p.running.Load())))
 }
 
 const (
@@ -275,16 +277,21 @@ func (p *Probe) wasSilent(x *Exchange) {
 }
 
 // hasStarted takes note of how long a process took to its first word.
-func (p *Probe) hasStarted(took time.Duration) {
+func (p *Probe) hasStarted(took time.Duration) { raise(&p.started, int64(took)) }
+
+// raise makes a value the largest so far.
+func raise(most *atomic.Int64, value int64) {
 	for {
-		old := p.started.Load()
-		if int64(took) <= old || p.started.CompareAndSwap(old, int64(took)) {
+		old := most.Load()
+		if value <= old || most.CompareAndSwap(old, value) {
 			return
 		}
 	}
 }
 
-func (p *Probe) wasQuick(x *Exchange) {
+// wasQuick takes note of how long an answer took; first says that it is the first
+// one of a connection.
+func (p *Probe) wasQuick(x *Exchange, first bool) {
 	if x.Response == nil {
 		return
 	}
@@ -296,11 +303,9 @@ func (p *Probe) wasQuick(x *Exchange) {
 		p.called.take(x)
 		return // how long a tool takes says nothing of the server
 	}
-	for {
-		old := p.slow.Load()
-		if took <= old || p.slow.CompareAndSwap(old, took) {
-			return
-		}
+	raise(&p.slow, took)
+	if !first {
+		raise(&p.running, took)
 	}
 }
 
