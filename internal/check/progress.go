@@ -327,6 +327,7 @@ func tokenGiven(t *probe.Traffic, s said) bool {
 
 func progressLate(c *probe.Case, t *probe.Traffic) {
 	var bad one
+	unanswered := false
 	for _, s := range sayings(t, spec.NotificationProgress) {
 		switch {
 		case s.x == nil:
@@ -334,7 +335,12 @@ func progressLate(c *probe.Case, t *probe.Traffic) {
 			bad.add(c.Fail, s, "progress of %s comes after its response", s.x.Method)
 		case s.x.Response != nil:
 			c.Pass(s.x)
+		default:
+			unanswered = true
 		}
+	}
+	if unanswered {
+		c.Unseen("no request that reported progress was answered before the run ended")
 	}
 	c.Unseen(unseenProgress)
 }

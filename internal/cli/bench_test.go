@@ -15,8 +15,9 @@ import (
 )
 
 // The whole-process benchmarks. Each prints its ratio to a floor measured in
-// the same run, alternating, so that a noisy machine hurts both alike. They
-// fail only on sizes, never on times: a time is a figure to read.
+// the same run, alternating, so that a noisy machine hurts both alike. They fail
+// on sizes, and on ratios that are far from their floor; a time in seconds is a
+// figure to read.
 
 // sample is one run of a process, its children that it waited for included.
 type sample struct {
@@ -93,7 +94,7 @@ func TestBenchProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("binary: %.1f MB stripped (goal: under 16)", float64(st.Size())/1e6)
+	t.Logf("binary: %.1f MiB stripped (goal: under 16)", float64(st.Size())/(1<<20))
 	if st.Size() > 16<<20 {
 		t.Error("the binary is too large")
 	}
@@ -102,18 +103,7 @@ func TestBenchProcesses(t *testing.T) {
 	t.Logf("mcprove version: %.2f times an empty program by wall, %.2f by CPU (goal: 3)",
 		float64(o.wall)/float64(f.wall), float64(o.cpu)/float64(f.cpu))
 
-	real := os.Getenv("MCPROVE_REAL")
-	if real == "" {
-		real = filepath.Join("..", "..", ".real")
-	}
-	real, err = filepath.Abs(real)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := func(name string, args ...string) []string {
-		return append([]string{"node", filepath.Join(real, "npm", name, "node_modules", "@modelcontextprotocol", "server-"+name, "dist", "index.js")}, args...)
-	}
-	memory, everything := server("memory"), server("everything", "stdio")
+	memory, everything := realServer(t, "memory"), realServer(t, "everything", "stdio")
 	contract := func(name string, argv []string) string {
 		file := filepath.Join(dir, name+".json")
 		measure(t, dir, slices.Concat([]string{mcprove, "contract", "snapshot", "-f", file, "--"}, argv))
@@ -136,6 +126,20 @@ func TestBenchProcesses(t *testing.T) {
 	if o.rss > 40<<10 {
 		t.Error("it takes too much memory")
 	}
+}
+
+// realServer is the command of an installed server.
+func realServer(t *testing.T, name string, args ...string) []string {
+	t.Helper()
+	real := os.Getenv("MCPROVE_REAL")
+	if real == "" {
+		real = filepath.Join("..", "..", ".real")
+	}
+	real, err := filepath.Abs(real)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]string{"node", filepath.Join(real, "npm", name, "node_modules", "@modelcontextprotocol", "server-"+name, "dist", "index.js")}, args...)
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -92,12 +92,18 @@ func TestBenchCheck(t *testing.T) {
 	suite := s.argv(url, out, "--requirements", spec.Rev20260728.String())
 	check := []string{mcprove, "check", url}
 
-	var floors, ours []sample
+	var floors, ours, quick []sample
 	for range 5 {
 		floors = append(floors, measure(t, dir, suite, exitFailed))
 		ours = append(ours, measure(t, dir, check, exitFailed))
+		quick = append(quick, measure(t, dir, []string{mcprove, "check", "--quick", url}, exitFailed))
 	}
-	f, o := median(floors), median(ours)
+	f, o, q := median(floors), median(ours), median(quick)
+	t.Logf("check --quick of everything-server: %.3f times the wall time of the official suite, %.0f ms and %.0f ms (goal: a tenth)",
+		float64(q.wall)/float64(f.wall), ms(q.wall), ms(f.wall))
+	if 10*q.wall >= f.wall {
+		t.Error("the quick check takes a tenth of the suite's time or more")
+	}
 	t.Logf("check of everything-server: %.2f times the wall time of the official suite, %.0f ms and %.0f ms (goal: a third)",
 		float64(o.wall)/float64(f.wall), ms(o.wall), ms(f.wall))
 	t.Logf("check of everything-server: %.2f times its CPU, %.0f ms and %.0f ms (goal: a third)",
