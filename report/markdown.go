@@ -177,7 +177,7 @@ func evidenceMarkdown(es []rule.Evidence) string {
 			}
 		}
 		long += len(e.Text)
-		b.WriteString("\n" + indented(md(e.Label, maxNote)+":\n\n"+fence(text.Clip(e.Text, 2*maxFolded), language)))
+		b.WriteString("\n" + indented(strings.TrimRight(md(e.Label, maxNote), ":")+":\n\n"+fence(text.Clip(e.Text, 2*maxFolded), language)))
 	}
 	if long < foldFrom {
 		return b.String()
