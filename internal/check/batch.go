@@ -65,7 +65,7 @@ var batchRules = []Rule{
 			Why:   "whoever sent it by mistake waits for an answer that does not come, or takes it for accepted",
 			Fix:   "answer an array without messages by one error of code -32600",
 		},
-		In: batching, Check: batchEmpty, Apart: true,
+		In: batching, Check: batchEmpty, Apart: true, Under: []string{ruleBatch},
 		Break: Break{
 			Only: transport.Stdio, Faults: []mock.Fault{mock.On(mock.Batched).OfCode(spec.CodeInvalidRequest).Set("/error/code", "-32603")},
 		},

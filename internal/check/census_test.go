@@ -17,9 +17,11 @@ import (
 var met = []struct {
 	name   string
 	kind   transport.Kind
+	in     spec.Revision // zero is the newest
 	change func(*mock.Script)
 	faults []mock.Fault
 	want   []string
+	warn   []string // those of want that are no more than a warning
 }{
 	{
 		name: "discover is answered, and the revision is not served",
@@ -58,6 +60,25 @@ var met = []struct {
 	},
 	{name: "wrong params are internal errors", kind: transport.StreamableHTTP, faults: anyParams(), want: []string{"jsonrpc.invalid-params-32602"}},
 	{name: "wrong params are internal errors over stdio", kind: transport.Stdio, faults: anyParams(), want: []string{"jsonrpc.invalid-params-32602"}},
+	{
+		name: "wrong params are internal errors in a session", kind: transport.StreamableHTTP, in: spec.Rev20251125,
+		faults: append(anyParams(),
+			mock.On(spec.MethodToolsCall).OfCode(spec.CodeInvalidParams).Set("/error/code", "-32603"),
+			mock.On(spec.MethodSetLevel).OfError().Set("/error/code", "-32603"),
+		),
+		want: []string{"jsonrpc.invalid-params-32602", "tools.unknown-tool-32602"},
+	},
+	{
+		name: "a resource without a name is not found", kind: transport.StreamableHTTP, in: spec.Rev20251125,
+		faults: []mock.Fault{mock.On(spec.MethodResourcesRead).When(mock.NoParam("/uri")).OfCode(spec.CodeInvalidParams).Set("/error/code", "-32002")},
+		want:   []string{"jsonrpc.invalid-params-32602"},
+		warn:   []string{"jsonrpc.invalid-params-32602"},
+	},
+	{
+		name: "arrays are never answered", kind: transport.Stdio, in: spec.Rev20250326,
+		faults: []mock.Fault{mock.On(mock.Batched).Drop(), mock.On("").When(mock.ParamIs("/_meta/"+spec.MetaProgressToken, `"mcprove-batched"`)).Unanswered()},
+		want:   []string{"batch.receive"},
+	},
 	{
 		name: "initialize is served, and discover does not say so",
 		kind: transport.StreamableHTTP,
@@ -120,7 +141,11 @@ func TestMetInTheWild(t *testing.T) {
 			if m.change != nil {
 				m.change(&s)
 			}
-			got := judgeBy(t, s, newest(m.kind), check.Options{})
+			at := newest(m.kind)
+			if m.in != 0 {
+				at.revision = m.in
+			}
+			got := judgeBy(t, s, at, check.Options{})
 			for id, o := range got {
 				if (o.Status == rule.Fail || o.Status == rule.Warn) && !slices.Contains(m.want, id) {
 					t.Errorf("found besides: %s", show(o))
@@ -129,6 +154,9 @@ func TestMetInTheWild(t *testing.T) {
 			for _, id := range m.want {
 				if !blamed(got[id]) {
 					t.Errorf("not found: %s", show(got[id]))
+				}
+				if slices.Contains(m.warn, id) && got[id].Status != rule.Warn {
+					t.Errorf("not a warning: %s", show(got[id]))
 				}
 			}
 		})

@@ -208,7 +208,8 @@ func invalidParams(c *probe.Case) {
 		if x.Silent() {
 			x = insist(c, r)
 		}
-		if n.should {
+		// That no resource goes by an empty name is said by its own code there.
+		if n.should || n.method == spec.MethodResourcesRead && c.Probe().Legacy() && x.Is(spec.CodeResourceNotFound) {
 			blame = c.Warn
 		}
 		switch {
@@ -221,6 +222,23 @@ func invalidParams(c *probe.Case) {
 		}
 	}
 	c.Unseen("the server declares nothing whose methods need params")
+}
+
+// wrongAlike skips the case where x is an error of the code that the server
+// gives to other params that are wrong too: one cause, one finding.
+func wrongAlike(c *probe.Case, x *probe.Exchange) bool {
+	code, coded := x.Code()
+	if !coded || code == spec.CodeInvalidParams {
+		return false
+	}
+	for _, n := range nameless {
+		m, _ := spec.MethodAt(n.method, c.Probe().Revision())
+		if c.Facts().Declares(m.Capability.Path) && c.Once(without(c, n.method, n.lacks)).Is(code) {
+			c.SkipFor(ruleInvalidParams, "the server answers other requests with wrong params by error %d too", code)
+			return true
+		}
+	}
+	return false
 }
 
 // own is a connection of the case's own where all answers come on one stream:

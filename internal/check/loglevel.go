@@ -98,6 +98,7 @@ func setLevelRefused(c *probe.Case) {
 		c.Pass(x)
 	case busy(x):
 		c.Skip("%s was answered by %s", x.Method, x.Brief())
+	case wrongAlike(c, x):
 	default:
 		c.Fail(x, "%s with the level %s %s, not by error %d", x.Method, brief(noLevel), outcome(x), spec.CodeInvalidParams).And(good)
 	}

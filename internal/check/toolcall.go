@@ -236,6 +236,7 @@ func malformedCall(c *probe.Case) {
 			c.Skip("the call was answered by %s", x.Brief())
 		case x.OK() && isError(x):
 			c.Fail(x, "a call with %s is a result with isError, not error %d", m.what, spec.CodeInvalidParams).And(control).Of("tool", t.Name)
+		case wrongAlike(c, x):
 		default:
 			c.Fail(x, "a call with %s is answered by %s, not by error %d", m.what, x.Brief(), spec.CodeInvalidParams).And(control).Of("tool", t.Name)
 		}

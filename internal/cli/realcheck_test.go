@@ -71,6 +71,9 @@ func candidates(t *testing.T) []candidate {
 		out = append(out, candidate{s.Name, "stdio", append([]string{"--"}, s.argv(dir, s.Start, scratch)...), flags, environ})
 		if s.HTTP != nil && s.HTTP.Initialize == 200 {
 			argv, url, env := s.httpArgs(t, dir, scratch)
+			if s.Name == "notion" {
+				env = append(env, "--header", "Authorization: Bearer tok")
+			}
 			out = append(out, candidate{s.Name, "http", append([]string{url, "--"}, argv...), slices.Concat(flags, env), environ})
 		}
 	}
@@ -147,6 +150,11 @@ func judge(t *testing.T, c *candidate) *judgement {
 	}
 	if err := json.Unmarshal([]byte(out), &doc); err != nil {
 		t.Fatal(err)
+	}
+	if dir := os.Getenv("MCPROVE_REAL_OUT"); dir != "" { // to be read by hand
+		if err := os.WriteFile(filepath.Join(dir, c.server+"-"+c.transport+".json"), []byte(out), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	j := &judgement{Server: c.server, Transport: c.transport, counts: doc.Summary, findings: doc.Findings}
 	for _, f := range doc.Findings {

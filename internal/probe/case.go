@@ -24,6 +24,8 @@ type Case struct {
 	info    rule.Info
 	conns   []*Conn
 	verdict Verdict
+	// cut reports whether the end of the run cut short what would be blamed.
+	cut bool
 	// uncalled reports whether no call of a tool was answered.
 	uncalled func() bool
 }
@@ -152,6 +154,8 @@ func (c *Case) result() Verdict {
 		v.Status, v.Reason = rule.Skip, Ended(c.ctx)
 	case v.Seen > 0:
 		v.Status = rule.Pass
+	case c.cut:
+		v.Status, v.Reason = rule.Skip, RunEnded
 	default:
 		v.Status, v.Reason = rule.Error, "the check came to no verdict"
 	}
@@ -341,6 +345,9 @@ func (c *Case) blame(most rule.Status, x *Exchange, format string, args ...any) 
 	case c.ctx.Err() != nil && (x == nil || x.Response == nil):
 		c.Skip("%s", Ended(c.ctx))
 		return &Blame{} // of nobody
+	case x != nil && x.Err == errRunEnded && x.Response == nil:
+		c.cut = true // a rule that looks on has a time of its own
+		return &Blame{}
 	case x != nil && (c.unclaimed(x) || c.waits(x)):
 		return &Blame{}
 	}
