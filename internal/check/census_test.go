@@ -5,6 +5,7 @@ package check_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/mcprove/mcprove/internal/check"
 	"github.com/mcprove/mcprove/mock"
@@ -160,5 +161,20 @@ func TestMetInTheWild(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A process that logs to stdout while it starts has not begun to serve.
+func TestNoiseIsNotTheEndOfTheStart(t *testing.T) {
+	s := specimen()
+	s.Faults = []mock.Fault{mock.Banner(`{"level":"info","msg":"starting"}`), mock.On(spec.MethodDiscover).OnTurn(1).Late(900 * time.Millisecond)}
+	o := check.Options{Only: []string{"base.answers", "stdio.stdout-only-mcp"}}
+	o.Timeout = 300 * time.Millisecond
+	got := judgeBy(t, s, newest(transport.Stdio), o)
+	if o := got["base.answers"]; o.Status != rule.Pass {
+		t.Error(show(o))
+	}
+	if o := got["stdio.stdout-only-mcp"]; o.Status != rule.Fail {
+		t.Error(show(o))
 	}
 }

@@ -26,7 +26,7 @@ func (c *Conn) await(ctx context.Context, k *call, d time.Duration, until func(*
 func (c *Conn) awaiting(ctx context.Context, k *call, d time.Duration, failing Waiting, until func(*Exchange) bool) *Exchange {
 	t := time.NewTimer(d)
 	defer t.Stop()
-	// A process that has not said a word may still be starting.
+	// A process that has not sent a message may still be starting.
 	var start <-chan time.Time
 	var s *time.Timer
 	begin := time.Now()
@@ -42,11 +42,11 @@ func (c *Conn) awaiting(ctx context.Context, k *call, d time.Duration, failing W
 		c.mu.Lock()
 		x := c.snapshot(k)
 		changed := c.changed
-		if start != nil && len(c.lines) > 0 {
+		if start != nil && c.spoke {
 			start = nil
 			t.Reset(d)
 		}
-		if cold && len(c.lines) > 0 {
+		if cold && c.spoke {
 			end(Starting)
 			cold, end = false, c.probe.o.Clock.Wait()
 		}
@@ -74,11 +74,11 @@ func (c *Conn) awaiting(ctx context.Context, k *call, d time.Duration, failing W
 	}
 }
 
-// cold reports whether a process has not said a word yet.
+// cold reports whether a process has not sent a message yet.
 func (c *Conn) cold() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.conn != nil && c.conn.Kind() == transport.Stdio && len(c.lines) == 0
+	return c.conn != nil && c.conn.Kind() == transport.Stdio && !c.spoke
 }
 
 // snapshot copies an exchange as it is. The lock is held.

@@ -38,6 +38,7 @@ type Conn struct {
 	isLost  bool
 	lines   []*wire.Frame // stdio: everything that came, in order
 	events  []*wire.Event // HTTP+SSE: those of the stream that are no messages
+	spoke   bool          // stdio: a message came
 	matched bool          // stdio: a response came under the id of its request
 	left    time.Time     // stdio: when its input was closed or it was told to end
 	// Of the handshake era: the answer to initialize, what it agreed on, whether
@@ -223,8 +224,12 @@ func (c *Conn) take(e transport.Event) {
 			c.events = append(c.events, e.SSE)
 		}
 		if e.Frame != nil {
-			if len(c.lines) == 0 && len(c.calls) > 0 {
-				c.probe.hasStarted(time.Since(c.calls[0].x.Start))
+			// What a process prints while it starts is no message.
+			if !c.spoke && e.Frame.Message().Kind != wire.Invalid {
+				c.spoke = true
+				if len(c.calls) > 0 {
+					c.probe.hasStarted(time.Since(c.calls[0].x.Start))
+				}
 			}
 			c.lines = append(c.lines, e.Frame)
 			c.line(e.Frame)
