@@ -163,7 +163,7 @@ func judge(t *testing.T, c *candidate) *judgement {
 	if err := json.Unmarshal([]byte(out), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if dir := os.Getenv("MCPROVE_REAL_OUT"); dir != "" { // to be read by hand
+	if dir := os.Getenv("MCPROVE_REAL_OUT"); dir != "" && !slices.Contains(c.flags, "--only") { // to be read by hand
 		if err := os.WriteFile(filepath.Join(dir, c.server+"-"+c.transport+".json"), []byte(out), 0o644); err != nil {
 			t.Fatal(err)
 		}
