@@ -68,10 +68,6 @@ func knownFaultsFound(t *testing.T, known []*judgement, cs []candidate) {
 	}
 }
 
-func (j *judgement) blames(id string) bool {
-	return slices.Contains(j.Fail, id) || slices.Contains(j.Warn, id)
-}
-
 // found asks a server for one rule alone: one that needs a tool, or that a
 // whole run had no time for.
 func found(t *testing.T, cs []candidate, s *realServer, want finder) bool {
