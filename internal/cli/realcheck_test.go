@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/mcprove/mcprove/internal/check"
+	"github.com/mcprove/mcprove/internal/probe"
 )
 
 // judgement is what `check` says of one server over one transport.
@@ -249,21 +250,34 @@ func (j *judgement) find(id string) censused {
 }
 
 // prevented reports whether a rule was skipped in some revision for want of
-// time, or of what the machine lacks, or has no revision that was got to.
+// time, or of what the machine lacks, or has no revision that was got to. A rule
+// that looks on sees less in a run that ended early, and nothing is judged of a
+// server that had not started by then.
 func (j *judgement) prevented(id string) bool {
-	reached := map[string]bool{}
+	rl, ok := check.Find(id)
+	reached, short := map[string]bool{}, false
 	for _, f := range j.findings {
 		for _, r := range f.Revisions {
 			reached[r] = true
 		}
-		if f.Rule == id && f.Status == "skip" && slices.ContainsFunc([]string{"the run ended", "in time", "further connection", "this machine"}, func(s string) bool {
+		if f.Status != "skip" {
+			continue
+		}
+		ended := strings.Contains(f.Reason, "the run ended")
+		short = short || ended
+		if f.Rule == id && (ended || slices.ContainsFunc([]string{"in time", "further connection", "this machine"}, func(s string) bool {
 			return strings.Contains(f.Reason, s)
-		}) {
+		})) {
 			return true
 		}
 	}
-	rl, ok := check.Find(id)
-	return ok && !slices.ContainsFunc(rl.Revisions, func(r string) bool { return reached[r] })
+	switch {
+	case !ok:
+		return false
+	case short && rl.Watch != nil, slices.Contains(j.May, probe.RuleAnswers) && slices.Contains(j.Fail, probe.RuleAnswers):
+		return true
+	}
+	return !slices.ContainsFunc(rl.Revisions, func(r string) bool { return reached[r] })
 }
 
 func knownJudgements(t *testing.T) []*judgement {
