@@ -3,10 +3,10 @@
 export GOWORK := off
 MODULES := .
 
-.PHONY: help build test lint race floors real peers bench fuzz clean
+.PHONY: help build test lint race floors real peers peers-all peers-real bench fuzz clean
 
 help: ## show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the binary into ./mcprove
 	go build -trimpath -gcflags=github.com/mcprove/mcprove/internal/check=-l -ldflags "-s -w" -o mcprove ./cmd/mcprove
@@ -30,8 +30,14 @@ floors: ## check which package may import which
 real: ## test against real servers, and judge them (.ci/real-servers and .ci/sdk-servers install them into .real)
 	go test -count=1 -timeout 30m -tags real -v -run Real ./internal/cli
 
-peers: ## run the official conformance suite against the mock (.ci/conformance installs it into .peers)
-	go test -count=1 -timeout 15m -parallel 6 -tags peers -v -run Conformance ./internal/cli
+peers: ## run the official conformance suite against the mock, and against a quarter of the faults (.ci/conformance installs it into .peers)
+	go test -count=1 -short -timeout 15m -parallel 6 -tags peers -v -run Conformance ./internal/cli
+
+peers-all: ## the same against all faults, which takes minutes: for a release, and whoever changes rules or faults
+	go test -count=1 -timeout 30m -parallel 6 -tags peers -v -run Conformance ./internal/cli
+
+peers-real: ## run the suite at 2025-11-25 against the real servers too, and hold check against it (what make real and make peers need)
+	go test -count=1 -timeout 15m -tags 'peers real' -v -run ConformanceRealServers ./internal/cli
 
 bench: ## benchmarks, each with its ratio to a floor of the same run
 	go test -run xxx -bench . -benchtime 1s ./surface ./contract ./internal/schemaset ./wire ./transport ./spec ./report ./mock

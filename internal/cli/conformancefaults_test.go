@@ -61,22 +61,36 @@ type cleanVerdict struct {
 	verdict verdict
 }
 
+// refereedAt are the rows of each revision.
+var refereedAt = []struct {
+	revision spec.Revision
+	rows     []refereed
+}{
+	{spec.Rev20251125, refereedOlder},
+	{spec.Rev20260728, refereedFaults},
+}
+
+// shortRows is that of which a short run tries one. Every row starts the suite
+// anew, so all of them take minutes. Which are tried is the same in every run: a
+// short run that fails does so again.
+const shortRows = 4
+
 // A rule and its fault come from one head. The official suite comes from
 // another: what both judge, it must find broken by the fault of the rule.
 func TestConformanceFaults(t *testing.T) {
 	s := installedSuite(t)
-	at := func(t *testing.T, script mock.Script, scenario string) verdict {
+	at := func(t *testing.T, script mock.Script, scenario string, revision spec.Revision) verdict {
 		t.Helper()
 		srv := httptest.NewServer(mock.New(script))
 		defer srv.Close()
 		defer srv.CloseClientConnections()
-		return s.run(t, srv.URL+mockPath, "--scenario", scenario, "--spec-version", spec.Rev20260728.String())[scenario]
+		return s.run(t, srv.URL+mockPath, "--scenario", scenario, "--spec-version", revision.String())[scenario]
 	}
 	var mu sync.Mutex
 	clean := map[string]*cleanVerdict{}
 	// before is the verdict on the fixture, or on what the fault is put on.
-	before := func(t *testing.T, scenario string, base func(*mock.Script)) verdict {
-		key := scenario
+	before := func(t *testing.T, scenario string, revision spec.Revision, base func(*mock.Script)) verdict {
+		key := scenario + " " + revision.String()
 		if base != nil {
 			key += " " + runtime.FuncForPC(reflect.ValueOf(base).Pointer()).Name()
 		}
@@ -92,49 +106,55 @@ func TestConformanceFaults(t *testing.T) {
 			if base != nil {
 				base(&script)
 			}
-			o.verdict = at(t, script, scenario)
+			o.verdict = at(t, script, scenario, revision)
 		})
 		return o.verdict
 	}
-	for _, r := range refereedFaults {
-		t.Run(r.String(), func(t *testing.T) {
-			t.Parallel()
-			b := r.breakage(t)
-			if got := before(t, r.scenario, b.Base).worst[r.check]; got != "SUCCESS" {
-				t.Fatalf("without the fault: %q", got)
+	for _, of := range refereedAt {
+		for i, r := range of.rows {
+			if testing.Short() && i%shortRows != 0 {
+				continue
 			}
-			script := mock.Conformance()
-			b.Apply(&script)
-			v := at(t, script, r.scenario)
-			got := v.worst[r.check]
-			switch seen := got == "FAILURE" || got == "WARNING"; {
-			case seen && r.unseen != "":
-				t.Errorf("it is seen (%s), though: %s\n%s", got, r.unseen, v)
-			case !seen && r.unseen == "":
-				t.Errorf("it is not seen: %q\n%s", got, v)
-			}
-		})
+			t.Run(of.revision.String()+"/"+r.String(), func(t *testing.T) {
+				t.Parallel()
+				b := r.breakage(t)
+				if got := before(t, r.scenario, of.revision, b.Base).worst[r.check]; got != "SUCCESS" {
+					t.Fatalf("without the fault: %q", got)
+				}
+				script := mock.Conformance()
+				b.Apply(&script)
+				v := at(t, script, r.scenario, of.revision)
+				got := v.worst[r.check]
+				switch seen := got == "FAILURE" || got == "WARNING"; {
+				case seen && r.unseen != "":
+					t.Errorf("it is seen (%s), though: %s\n%s", got, r.unseen, v)
+				case !seen && r.unseen == "":
+					t.Errorf("it is not seen: %q\n%s", got, v)
+				}
+			})
+		}
 	}
 }
 
-// Every fault of a rule that the suite judges too has its row.
+// Every fault of a rule that the suite judges too has its row, where it can be
+// seen in the revision of the rows.
 func TestConformanceFaultsAreWhole(t *testing.T) {
-	rows := map[string][]bool{}
-	for _, r := range refereedFaults {
-		rl, ok := check.Find(r.rule)
-		if !ok {
-			t.Errorf("there is no rule %s", r.rule)
-			continue
+	for _, of := range refereedAt {
+		rows := map[string][]int{}
+		for _, r := range of.rows {
+			rows[r.rule] = append(rows[r.rule], r.nth)
 		}
-		if rows[r.rule] == nil {
-			rows[r.rule] = make([]bool, 1+len(rl.Breaks))
-		}
-		rows[r.rule][r.nth] = true
-	}
-	for id, has := range rows {
-		for nth, ok := range has {
+		for id, nths := range rows {
+			rl, ok := check.Find(id)
 			if !ok {
-				t.Errorf("fault %d of %s has no row", nth, id)
+				t.Errorf("there is no rule %s", id)
+				continue
+			}
+			for nth, b := range append([]check.Break{rl.Break}, rl.Breaks...) {
+				seen := b.In == spec.Range{} || b.In.Contains(of.revision)
+				if seen && !slices.Contains(nths, nth) {
+					t.Errorf("fault %d of %s has no row at %s", nth, id, of.revision)
+				}
 			}
 		}
 	}
@@ -179,19 +199,21 @@ func faultsTable() string {
 	fmt.Fprintf(&b, "The fixture is broken by the fault of a rule, and the suite's check of the same must\n"+
 		"fail or warn, and pass without the fault. \"Here\" is a fault at a place that the\n"+
 		"fixture has and the scenario comes by, where the rule's own is at another.\n\n"+
-		"| scenario | check | rule | fault | seen |\n|---|---|---|---|---|\n")
-	for _, r := range refereedFaults {
-		fault, seen := "its own", "yes"
-		if r.here != nil {
-			fault = "here"
+		"| revision | scenario | check | rule | fault | seen |\n|---|---|---|---|---|---|\n")
+	for _, of := range refereedAt {
+		for _, r := range of.rows {
+			fault, seen := "its own", "yes"
+			if r.here != nil {
+				fault = "here"
+			}
+			if r.nth > 0 {
+				fault += fmt.Sprintf(", %d", r.nth+1)
+			}
+			if r.unseen != "" {
+				seen = "no: " + r.unseen
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", of.revision, r.scenario, r.check, r.rule, fault, seen)
 		}
-		if r.nth > 0 {
-			fault += fmt.Sprintf(", %d", r.nth+1)
-		}
-		if r.unseen != "" {
-			seen = "no: " + r.unseen
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.scenario, r.check, r.rule, fault, seen)
 	}
 	b.WriteString("\nNo rule of `check` judges these:\n\n")
 	for _, id := range slices.Sorted(maps.Keys(suiteAlone)) {

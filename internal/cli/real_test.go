@@ -6,7 +6,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -124,16 +123,6 @@ func freePort(t *testing.T) int {
 	}
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
-}
-
-// run runs one command line in process.
-func runReal(t *testing.T, environ []string, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	defer cancel()
-	code = Run(ctx, Env{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Environ: environ, Now: time.Now})
-	return code, out.String(), errs.String()
 }
 
 // Every real server is recorded twice, byte for byte the same, and passes its
