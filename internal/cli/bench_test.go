@@ -71,7 +71,8 @@ func median(ss []sample) sample {
 func build(t *testing.T, dir, name, pkg string) string {
 	t.Helper()
 	out := filepath.Join(dir, name)
-	cmd := exec.Command("go", "build", "-trimpath", "-gcflags=github.com/mcprove/mcprove/internal/check=-l", "-ldflags", "-s -w", "-o", out, pkg)
+	cmd := exec.Command("go", "build", "-trimpath", "-gcflags=github.com/mcprove/mcprove/internal/check=-l", "-gcflags=github.com/mcprove/mcprove/internal/cli=-l",
+		"-gcflags=github.com/mcprove/mcprove/internal/probe=-l", "-ldflags", "-s -w", "-o", out, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if b, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", pkg, err, b)
