@@ -12,7 +12,7 @@ import (
 // atOnce is how many runs are judged side by side where nobody says otherwise:
 // they wait more than they compute, but for the race detector.
 const (
-	atOnce      = "10"
+	atOnce      = "18"
 	atOnceShort = "4"
 )
 

@@ -87,7 +87,9 @@ func newServer() *mcp.Server {
 	s.AddResource(&mcp.Resource{Name: "today", URI: "notes://today", MIMEType: "text/plain", Description: "the note of the day"},
 		note(func(string) string { return "Water the plants." }))
 	s.AddResourceTemplate(&mcp.ResourceTemplate{Name: "about", URITemplate: "notes://about/{topic}", MIMEType: "text/plain"},
-		note(func(uri string) string { return "Nothing is known about " + strings.TrimPrefix(uri, "notes://about/") + "." }))
+		note(func(uri string) string {
+			return "Nothing is known about " + strings.TrimPrefix(uri, "notes://about/") + "."
+		}))
 	s.AddPrompt(&mcp.Prompt{Name: "explain", Description: "ask for an explanation of a topic",
 		Arguments: []*mcp.PromptArgument{{Name: "topic", Required: true}}}, explain)
 	return s
