@@ -109,17 +109,18 @@ func stateOracle(c *probe.Case) {
 
 // states are some of what the server hands out, each fresh.
 func states(c *probe.Case, n int) (texts []string, xs []*probe.Exchange) {
-	for _, x := range askers(c, withState) {
-		for range n {
-			y, ok := anew(c, x)
-			if !ok {
-				return nil, nil
-			}
-			texts, xs = append(texts, probe.Text(y.Member(spec.FieldRequestState))), append(xs, y)
-		}
-		return texts, xs
+	asking := askers(c, withState)
+	if len(asking) == 0 {
+		return nil, nil
 	}
-	return nil, nil
+	for range n {
+		y, ok := anew(c, asking[0])
+		if !ok {
+			return nil, nil
+		}
+		texts, xs = append(texts, probe.Text(y.Member(spec.FieldRequestState))), append(xs, y)
+	}
+	return texts, xs
 }
 
 // plainText is what anybody can read in a text: itself, or what it is an
