@@ -140,7 +140,7 @@ func (c *Conn) finish(ctx context.Context, k *call) *Exchange {
 		return c.giveUp(k)
 	}
 	c.mu.Lock()
-	first := c.calls[0] == k
+	first := len(c.calls) > 0 && c.calls[0] == k // one that could not be sent is not among them
 	c.mu.Unlock()
 	c.probe.wasQuick(x, first)
 	c.mu.Lock()
