@@ -31,8 +31,8 @@ type Server struct {
 	cipher       cipher.AEAD     // of requestState
 
 	catalog  atomic.Pointer[catalog]
-	changing sync.Mutex // held to make the next catalog
-	one      sync.Mutex // held by what a fault wants done for one client at a time
+	changing sync.Mutex    // held to make the next catalog
+	one      chan struct{} // full: held by what a fault wants done for one client at a time
 	serial   map[string]bool
 	stderr   sync.Mutex
 
@@ -64,7 +64,7 @@ func New(script Script) *Server {
 	s := &Server{
 		script: script, turns: make([]int, len(script.Faults)), cipher: newCipher(script.State.Key),
 		sessions: map[string]*peer{}, streams: map[*stream]struct{}{}, counts: map[string]int{},
-		used: map[string]int64{}, tasks: map[string]*task{}, addresses: map[string]int{}, earlier: map[string]bool{}, lineConns: map[string]*lineConn{}, ending: make(chan struct{}),
+		used: map[string]int64{}, tasks: map[string]*task{}, addresses: map[string]int{}, earlier: map[string]bool{}, lineConns: map[string]*lineConn{}, one: make(chan struct{}, 1), ending: make(chan struct{}),
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.serial = map[string]bool{}

@@ -75,8 +75,8 @@ func (s *Server) alone(what string) func() {
 	if !s.serial[what] {
 		return func() {}
 	}
-	s.one.Lock()
-	return s.one.Unlock
+	s.one <- struct{}{}
+	return func() { <-s.one }
 }
 
 // tooLarge reports whether a request announces more than a fault takes.

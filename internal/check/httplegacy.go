@@ -13,7 +13,6 @@ import (
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
-	"github.com/mcprove/mcprove/transport"
 	"github.com/mcprove/mcprove/wire"
 )
 
@@ -175,24 +174,7 @@ func postedStreams(t *probe.Traffic) (out []*probe.Exchange) {
 // noPosted is why rules on such streams have nothing to look at.
 const noPosted = "no request was answered by an event stream"
 
-// streamLinger is how long a stream may stay open behind its response: a server
-// that is busy closes it a moment later.
-const streamLinger = 300 * time.Millisecond
-
-func streamCloses(c *probe.Case, t *probe.Traffic) {
-	for _, x := range postedStreams(t) {
-		switch {
-		case x.Response == nil, x.Cancelled:
-		case x.Closed && transport.ReasonOf(x.ClosedErr) != transport.Closed:
-			c.Pass(x)
-		case !x.Ended.IsZero() && x.Ended.Sub(x.Response.Time) < streamLinger || x.Ended.IsZero() && time.Since(x.Response.Time) < streamLinger:
-			// the run closed it too soon to tell
-		default: // open until the run closed it
-			c.Fail(x, "the stream of %s stayed open after the response", x.Method).In(x.Response, "")
-		}
-	}
-	c.Unseen("no event stream with a response was seen")
-}
+func streamCloses(c *probe.Case, t *probe.Traffic) { closesAfter(c, postedStreams(t)) }
 
 // endedEarly reports whether a stream was closed by the server before its
 // response. One that broke is no such stream.

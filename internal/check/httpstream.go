@@ -21,8 +21,12 @@ const (
 	ruleNoRequests = "transport-http.sse-no-server-requests"
 )
 
-// lingering is longer than a stream may stay open after its response.
-const lingering = 3 * time.Second
+const (
+	// streamLinger is how long a stream may stay open behind its response: a
+	// server that is busy closes it a moment later.
+	streamLinger = time.Second
+	lingering    = 3 * streamLinger // of a fault
+)
 
 // httpStreamRules are those of the response to a request, mostly by looking on.
 var httpStreamRules = []Rule{
@@ -206,17 +210,27 @@ func sseNoRequests(c *probe.Case, t *probe.Traffic) {
 	c.Unseen(noStream)
 }
 
-func sseFinalResponse(c *probe.Case, t *probe.Traffic) {
-	for _, x := range streams(t) {
+func sseFinalResponse(c *probe.Case, t *probe.Traffic) { closesAfter(c, streams(t)) }
+
+// closesAfter blames streams that stay open after the response. Nothing is said
+// of one that the run closed too soon to tell.
+func closesAfter(c *probe.Case, xs []*probe.Exchange) {
+	for _, x := range xs {
+		if x.Response == nil || x.Cancelled {
+			continue
+		}
+		end := x.Ended
+		if end.IsZero() && !x.Closed {
+			end = time.Now()
+		}
 		switch {
-		case x.Response == nil, x.Cancelled:
+		case end.Sub(x.Response.Time) >= streamLinger:
+			c.Fail(x, "the stream of %s stayed open for %s and more after the response", x.Method, streamLinger).In(x.Response, "")
 		case x.Closed && transport.ReasonOf(x.ClosedErr) != transport.Closed:
 			c.Pass(x)
-		default: // open until the run closed it
-			c.Fail(x, "the stream of %s stayed open after the response", x.Method).In(x.Response, "")
 		}
 	}
-	c.Unseen("no event stream with a response was seen")
+	c.Unseen("no event stream with a response was open for long enough to tell")
 }
 
 // sseNothingAfter leaves progress, log messages, changes and second responses

@@ -10,24 +10,18 @@ import (
 )
 
 // atOnce is how many runs are judged side by side where nobody says otherwise:
-// they wait more than they compute, but for the race detector.
-const (
-	atOnce      = "18"
-	atOnceShort = "4"
-)
+// most compute, and a few wait for sockets and processes.
+const atOnce = "6"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	set := false
 	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "test.parallel" })
 	if !set {
-		n := atOnce
-		if testing.Short() {
-			n = atOnceShort
-		}
-		_ = flag.Set("test.parallel", n) // an unknown flag would leave the default
+		_ = flag.Set("test.parallel", atOnce) // an unknown flag would leave the default
 	}
 	debug.SetGCPercent(400) // a run keeps little, and there are hundreds
 	debug.SetMemoryLimit(mostHeap * 3 / 4)
+	reachInside()
 	os.Exit(m.Run())
 }

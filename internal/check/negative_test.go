@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcprove/mcprove/internal/check"
@@ -42,6 +43,8 @@ type bad struct {
 	// modern: it is tried in revisions without a handshake alone. Before them no
 	// sentence forbids it.
 	modern bool
+	// sockets: it needs real ones, and so real time.
+	sockets bool
 }
 
 func refusing(status int, body string) func(*testing.T, stage) transport.Target {
@@ -65,7 +68,7 @@ func atKind(target transport.Target, at stage) transport.Target {
 // scripted is the specimen with faults. A fault of the answer to server/discover
 // is one of initialize where there is that in its place.
 func scripted(faults ...mock.Fault) func(*testing.T, stage) transport.Target {
-	return func(_ *testing.T, at stage) transport.Target {
+	return func(t *testing.T, at stage) transport.Target {
 		s := specimen()
 		if at.kind == transport.HTTPSSE {
 			s.SSEPath = ssePath
@@ -77,7 +80,7 @@ func scripted(faults ...mock.Fault) func(*testing.T, stage) transport.Target {
 			}
 		}
 		i := slices.IndexFunc(carriers, func(c carrier) bool { return c.kind == at.kind })
-		return carriers[i].target(mock.New(s))
+		return carriers[i].target(served(t, s))
 	}
 }
 
@@ -104,7 +107,7 @@ func badServers() []bad {
 		{name: "404 to everything", kind: http, target: refusing(404, ""), want: probe.RuleAnswers},
 		{name: "500 to everything", kind: http, target: refusing(500, "oops"), want: probe.RuleAnswers},
 		{name: "200 with an error to everything", kind: http, target: refusing(200, noID), want: probe.RuleAnswers},
-		{name: "silent listener", kind: http, target: silentListener, want: probe.RuleAnswers, within: 20 * time.Second},
+		{name: "silent listener", kind: http, target: silentListener, sockets: true, want: probe.RuleAnswers, within: 20 * time.Second},
 		{name: "unstable lists", kind: http, target: unstable(), want: "tools.list-not-side-effect", most: 1, modern: true},
 		{name: "unstable lists, and no word of any change", kind: http, target: unstable(mock.OnNotification(spec.NotificationToolsListChanged).Drop()),
 			want: "tools.list-not-side-effect", most: 1, modern: true},
@@ -152,9 +155,9 @@ func unstable(faults ...mock.Fault) func(*testing.T, stage) transport.Target {
 	return func(t *testing.T, at stage) transport.Target {
 		script := specimen()
 		script.Faults = faults
-		inner := mock.New(script)
+		inner := served(t, script)
 		var n atomic.Int64
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		return &transport.Handler{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			text, _ := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(bytes.NewReader(text))
 			if !bytes.Contains(text, []byte(`"method":"tools/list"`)) {
@@ -171,9 +174,7 @@ func unstable(faults ...mock.Fault) func(*testing.T, stage) transport.Target {
 			}
 			w.WriteHeader(rec.Code)
 			_, _ = io.WriteString(w, body)
-		}))
-		t.Cleanup(s.Close)
-		return &transport.HTTP{URL: s.URL}
+		})}
 	}
 }
 
@@ -269,6 +270,14 @@ func watchHeap(t *testing.T) (peak func() uint64) {
 
 // judge judges a bad server at a stage.
 func (b bad) judge(t *testing.T, at stage) {
+	if b.sockets {
+		b.judgeNow(t, at)
+		return
+	}
+	synctest.Test(t, func(t *testing.T) { b.judgeNow(t, at) })
+}
+
+func (b bad) judgeNow(t *testing.T, at stage) {
 	if b.within == 0 {
 		b.within = 45 * time.Second
 	}
@@ -282,6 +291,9 @@ func (b bad) judge(t *testing.T, at stage) {
 	defer cancel()
 	var o check.Options
 	o.Mine, o.Revision = true, at.revision
+	if !b.sockets {
+		o.Listen = listenInside
+	}
 	r, err := check.Run(ctx, b.target(t, at), o)
 	if err != nil {
 		t.Logf("not talked to: %v", err)

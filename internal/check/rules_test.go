@@ -134,16 +134,16 @@ func runBy(t *testing.T, script mock.Script, at stage, o check.Options) *check.R
 		script.SSEPath = ssePath
 	}
 	o.Revision = at.revision
-	return runAt(t, carriers[i].target(mock.New(script)), o)
+	return runOn(t, script, carriers[i].target, o)
 }
 
 // judgeAt judges a target.
 func judgeAt(t *testing.T, target transport.Target, o check.Options) map[string]check.Outcome {
 	t.Helper()
-	return byRule(runAt(t, target, o))
+	return byRule(run(t, target, o))
 }
 
-func runAt(t *testing.T, target transport.Target, o check.Options) *check.Result {
+func run(t *testing.T, target transport.Target, o check.Options) *check.Result {
 	t.Helper()
 	o.Mine = true
 	if o.Timeout == 0 {

@@ -5,10 +5,7 @@ package check
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"net/http"
-	"sync"
-	"sync/atomic"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/probe"
@@ -44,34 +41,6 @@ var schemaRefRules = []Rule{
 	},
 }
 
-// trap is a listener on this machine that nobody should ask.
-type trap struct {
-	url  string
-	hits atomic.Int64
-	done func()
-}
-
-func setTrap() (*trap, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	t := &trap{url: "http://" + l.Addr().String() + "/schema.json"}
-	var owned sync.WaitGroup
-	owned.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			t.hits.Add(1)
-			_ = c.Close()
-		}
-	})
-	t.done = func() { _ = l.Close(); owned.Wait() }
-	return t, nil
-}
-
 // noNetworkRef gives references to a listener of ours wherever a client gives a
 // value: as arguments of a tool that nobody has, of tools that take any member,
 // and as what a user enters.
@@ -83,16 +52,16 @@ func noNetworkRef(c *probe.Case) {
 		c.Skip("the target is not on this machine, and could not reach a listener on it")
 		return
 	}
-	t, err := setTrap()
+	lure, err := c.Probe().Lure()
 	if err != nil {
 		c.Skip("no listener could be opened: %v", err)
 		return
 	}
-	defer t.done()
-	given := `{"$schema":"` + t.url + `","$ref":"` + t.url + `"}`
+	defer lure.Close()
+	given := `{"$schema":"` + lure.URL + `","$ref":"` + lure.URL + `"}`
 	last := c.Send(c.Request(spec.MethodToolsCall, `{"name":"`+noName+`","arguments":`+given+`}`))
 	for _, tool := range c.Probe().Callable() {
-		if args, ok := withRef(tool, t.url); ok {
+		if args, ok := withRef(tool, lure.URL); ok {
 			last = c.Send(c.Probe().CallRequest(tool.Item, args))
 			break
 		}
@@ -109,15 +78,12 @@ func noNetworkRef(c *probe.Case) {
 			break
 		}
 	}
-	c.Rest(c.Probe().Quiet())
-	if c.Context().Err() != nil {
-		return
+	switch {
+	case c.Lured(lure, c.Probe().Quiet()):
+		c.Fail(last, "the server asked the host of a $ref that it was given")
+	case c.Context().Err() == nil:
+		c.Pass(last)
 	}
-	if n := t.hits.Load(); n > 0 {
-		c.Fail(last, "the server asked the host of a $ref that it was given, %d times", n)
-		return
-	}
-	c.Pass(last)
 }
 
 // withRef are the arguments of a tool with a reference beside them, where its

@@ -104,13 +104,10 @@ var forms = []struct {
 	{spec.MethodResourcesRead, "resources", func(m string) string { return `{"uri":` + string(jsonx.Quote("mcprove://"+m)) + `}` }},
 }
 
-// oneAtATime keeps the checks of this file apart: what is sent alone must be
-// alone of its kind.
-type oneAtATime struct{ sync.Mutex }
-
-// alone is held by a check of this file.
-func alone(c *probe.Case) *oneAtATime {
-	return probe.Share(c.Probe(), "crossings", func() *oneAtATime { return &oneAtATime{} })
+// alone is held by a check of this file: what is sent alone must be alone of its
+// kind.
+func alone(c *probe.Case) probe.Turn {
+	return probe.Share(c.Probe(), "crossings", probe.NewTurn)
 }
 
 // telltales are n requests that are told by their answers, nil where no two

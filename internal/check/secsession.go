@@ -3,12 +3,15 @@
 package check
 
 import (
+	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/wire"
 )
 
 // secSessionRules are those of sessions that somebody else gets into.
@@ -33,7 +36,7 @@ var secSessionRules = []Rule{
 			Why:   "what a stranger asks is done in the name of the user who is connected, and answered to them",
 			Fix:   "refuse a request without Mcp-Session-Id with HTTP 400; never choose a session for it",
 		},
-		In: streamable, Check: sessionFallback,
+		In: streamable, Stir: askAsStranger, Watch: sessionFallback,
 		Break: Break{Faults: []mock.Fault{mock.On("").Lenient(mock.CheckSessionFallback)}, Also: []string{"session.missing-400", "http-legacy.get-no-response", "transport-http.request-content-type"}},
 	},
 }
@@ -75,42 +78,48 @@ func sessionEntropy(c *probe.Case) {
 	}
 }
 
-func sessionFallback(c *probe.Case) {
+// strangerID is that of a request of somebody who has no session.
+const strangerID = `"mcprove-stranger"`
+
+// askAsStranger sends it while one client at least has a stream open.
+func askAsStranger(c *probe.Case) {
 	if !stateful(c) {
 		return
 	}
-	owner := c.Open()
-	if owner == nil {
+	owner, other := c.Open(), c.Dial()
+	if owner == nil || other == nil {
 		return
 	}
 	stream, x := openStanding(c, owner)
 	defer stream.Close()
 	if !x.Streamed() {
-		streamRefused(c, x)
 		return
 	}
-	stranger := c.Dial()
-	if stranger == nil {
-		return
-	}
-	const id = `"mcprove-stranger"`
-	r := c.Request(spec.MethodPing, "").WithID(id).Header(spec.HeaderProtocolVersion, c.Probe().Revision().String()).Planting("no " + spec.HeaderSessionID)
+	r := c.Request(spec.MethodPing, "").WithID(strangerID).Header(spec.HeaderProtocolVersion, c.Probe().Revision().String()).Planting("no " + spec.HeaderSessionID)
 	if _, has := spec.HeaderAt(spec.HeaderProtocolVersion, c.Probe().Revision()); !has {
 		r = r.NoHeader(spec.HeaderProtocolVersion)
 	}
-	asked := c.Start(stranger, r)
-	mine := func(x *probe.Exchange) bool {
-		for _, f := range x.Frames {
-			if string(f.Message().ID) == id {
-				return true
-			}
-		}
-		return false
-	}
-	heard, got := stream.Until(c.Probe().Quiet(), mine)
-	if !got {
-		c.Pass(asked.Now())
+	c.Start(other, r)
+	stream.Until(c.Probe().Quiet(), answersStranger)
+}
+
+func answersStranger(x *probe.Exchange) bool {
+	return slices.ContainsFunc(x.Frames, func(f *wire.Frame) bool { return string(f.Message().ID) == strangerID })
+}
+
+// sessionFallback looks on the streams of all clients of the run: which of them a
+// server takes a stranger for is its own choice.
+func sessionFallback(c *probe.Case, t *probe.Traffic) {
+	i := slices.IndexFunc(t.Exchanges, func(x *probe.Exchange) bool { return string(x.ID) == strangerID })
+	if i < 0 {
+		c.Skip("nobody could be asked without a session while a client has a stream open: the server gives out no %s, or opens no stream for GET", spec.HeaderSessionID)
 		return
 	}
-	c.Fail(heard, "the answer to a request of a stranger, who named no session, came on the stream of another client's session").And(asked.Now())
+	for _, x := range t.Exchanges {
+		if x.Method == http.MethodGet && answersStranger(x) {
+			c.Fail(x, "the answer to a request of a stranger, who named no session, came on the stream of another client's session").And(t.Exchanges[i])
+			return
+		}
+	}
+	c.Pass(t.Exchanges[i])
 }

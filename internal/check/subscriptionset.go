@@ -73,9 +73,10 @@ type subscriptionSet struct {
 	cancelled time.Time
 	cancel    *probe.Exchange // the notification, nil over HTTP
 	barrier   *probe.Exchange
-	// moved is when, after that, tools were called that change something, and
+	// moved is how many frames it had when, after that, tools were called that
+	// change something, and
 	// changed says that the others were told of it.
-	moved   time.Time
+	moved   int
 	changed bool
 }
 
@@ -144,7 +145,7 @@ func subscribe(c *probe.Case) *subscriptionSet {
 	if len(movers) > 0 {
 		c.Rest(c.Probe().Quiet()) // for what was on its way
 	}
-	s.moved = time.Now()
+	s.moved = len(one.stream.Now().Frames)
 	for _, t := range movers {
 		calls.call(t)
 	}

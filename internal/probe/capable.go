@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/mcprove/mcprove/spec"
@@ -17,7 +16,7 @@ import (
 // capable is a connection of the handshake era by a client that has every
 // capability and wants to hear everything, which all checks share.
 type capable struct {
-	once sync.Once
+	once once
 	conn *Conn
 	err  error
 }

@@ -23,7 +23,7 @@ const RuleStaysUp = "base.stays-up"
 type down struct {
 	mu sync.Mutex
 	// checking is held by the one who finds out.
-	checking sync.Mutex
+	checking Turn
 	x        *Exchange
 }
 

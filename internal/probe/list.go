@@ -2,11 +2,9 @@
 
 package probe
 
-import "sync"
-
 // elsewhere is a further connection that all checks share.
 type elsewhere struct {
-	once sync.Once
+	once once
 	conn *Conn
 	err  error
 }

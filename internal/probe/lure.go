@@ -23,9 +23,13 @@ type Lure struct {
 	once     sync.Once
 }
 
-// NewLure begins to listen. Close must be called.
-func NewLure() (*Lure, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// Lure begins to listen. Close must be called.
+func (p *Probe) Lure() (*Lure, error) {
+	listen := p.o.Listen
+	if listen == nil {
+		listen = func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
+	}
+	l, err := listen()
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 func TestLure(t *testing.T) {
-	l, err := probe.NewLure()
+	l, err := new(probe.Probe).Lure()
 	if err != nil {
 		t.Fatal(err)
 	}

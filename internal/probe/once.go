@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/transport"
@@ -15,7 +14,7 @@ import (
 
 // shared is an exchange that was made once for all.
 type shared struct {
-	once sync.Once
+	once once
 	x    *Exchange
 }
 
@@ -38,20 +37,27 @@ func (p *Probe) once(ctx context.Context, r *Request) *Exchange {
 	return s.x
 }
 
+// thing is what [Share] made.
+type thing struct {
+	once  once
+	value any
+}
+
 // Share makes something one time for all checks of a run, such as a set of
 // exchanges that go on side by side. Who asks meanwhile waits.
 func Share[T any](p *Probe, key string, make func() T) T {
 	p.mu.Lock()
 	if p.made == nil {
-		p.made = map[string]func() any{}
+		p.made = map[string]*thing{}
 	}
-	once := p.made[key]
-	if once == nil {
-		once = sync.OnceValue(func() any { return make() })
-		p.made[key] = once
+	m := p.made[key]
+	if m == nil {
+		m = &thing{}
+		p.made[key] = m
 	}
 	p.mu.Unlock()
-	return once().(T)
+	m.once.Do(func() { m.value = make() })
+	return m.value.(T)
 }
 
 // Brief says in a few words what came for a request: for reasons, not for

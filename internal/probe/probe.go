@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,6 +43,8 @@ type Options struct {
 	// Stressing: the cases put a load on the server, so that its end is blamed by
 	// the case in which it comes.
 	Stressing bool
+	// Listen opens a listener on this machine for a [Lure], nil a port of loopback.
+	Listen func() (net.Listener, error)
 	// Version of the program, for clientInfo.
 	Version string
 	// Quiet is how long silence is listened to, zero is 150 ms.
@@ -93,7 +96,7 @@ type Probe struct {
 
 	facts  Facts
 	shared *Conn
-	serial sync.Mutex // stdio: one case at a time on the shared process
+	serial Turn // stdio: one case at a time on the shared process
 
 	turns  atomic.Int64
 	silent atomic.Int64 // exchanges to which nothing came
@@ -114,7 +117,7 @@ type Probe struct {
 	mu       sync.Mutex
 	conns    []*Conn
 	onces    map[string]*shared // exchanges made once for all, by content
-	made     map[string]func() any
+	made     map[string]*thing
 	callable *[]Tool
 	reopens  int
 
@@ -139,7 +142,8 @@ func Open(ctx context.Context, target transport.Target, o Options) (*Probe, erro
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
-	p := &Probe{target: target, o: o, firstID: 1000, onces: map[string]*shared{}}
+	p := &Probe{target: target, o: o, firstID: 1000, onces: map[string]*shared{}, made: map[string]*thing{}, serial: NewTurn()}
+	p.down.checking = NewTurn()
 	c, err := p.open(ctx)
 	if err != nil {
 		return nil, err

@@ -22,3 +22,9 @@ func (c *Case) rest(d time.Duration, what Waiting) {
 	case <-c.ctx.Done():
 	}
 }
+
+// Lured waits until somebody asks for a lure, for a while.
+func (c *Case) Lured(l *Lure, d time.Duration) bool {
+	defer c.probe.o.Clock.Wait()(Silence)
+	return l.Hit(c.ctx, d)
+}
