@@ -38,6 +38,8 @@ type request struct {
 	body   []byte
 	// bytes, when not nil, is the whole request as it goes to the socket.
 	bytes []byte
+	// fresh asks for a connection that nothing else has used.
+	fresh bool
 }
 
 type response struct {
@@ -47,6 +49,3 @@ type response struct {
 
 // rawCarrier can send bytes that are no request.
 type rawCarrier interface{ raw() }
-
-// fresh asks a carrier for a connection that nothing else has used.
-func (r *request) fresh() bool { return r.bytes != nil }

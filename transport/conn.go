@@ -87,6 +87,8 @@ type Outgoing struct {
 	// Without names defaults and headers of the target that are left out, in any
 	// case.
 	Without []string
+	// Fresh sends on a connection that no exchange has used, over HTTP/1.1.
+	Fresh bool
 	// Terminator replaces the LF of a stdio line when it is not nil.
 	Terminator []byte
 	// Tag comes back in every event of the channel that this opens over HTTP,
@@ -147,6 +149,7 @@ type Request struct {
 	Bare   bool               // as in Outgoing
 	// Without is as in Outgoing.
 	Without []string
+	Fresh   bool   // as in Outgoing
 	Body    []byte // nil sends no body and no Content-Length
 	Tag     any    // as in Outgoing
 }

@@ -55,6 +55,10 @@ type Error struct {
 	Challenge string // AuthNeeded: WWW-Authenticate, may be empty
 	Exit      *Exit  // Died, NotStarted when a process was there
 	Err       error  // the cause, may be nil
+	// Stale: Broken, on a connection that had served an earlier exchange, before a
+	// byte of the response. The server may have closed it while it was idle, and
+	// not have seen the request (RFC 9112, section 9.6).
+	Stale bool
 }
 
 func (e *Error) Error() string {

@@ -131,7 +131,7 @@ func (c *h1) start(ctx context.Context, r *request) (pending, error) {
 	if b == nil {
 		b = r.encode()
 	}
-	fresh := r.fresh()
+	fresh := r.fresh
 	for {
 		conn, reused, err := c.take(ctx, fresh)
 		if err != nil {

@@ -61,11 +61,15 @@ func (p *h1Pending) finish(reusable bool) {
 }
 
 func (p *h1Pending) response() (*response, error) {
+	if _, err := p.conn.br.Peek(1); err != nil {
+		p.finish(false)
+		return nil, p.headError(err, p.reused)
+	}
 	for range maxInterim {
 		head, err := readHead(p.conn.br)
 		if err != nil {
 			p.finish(false)
-			return nil, p.headError(err)
+			return nil, p.headError(err, false)
 		}
 		if head.Status >= 100 && head.Status < 200 && head.Status != 101 {
 			continue
@@ -81,13 +85,15 @@ func (p *h1Pending) response() (*response, error) {
 	return nil, &Error{Reason: BadHTTP, Detail: fmt.Sprintf("more than %d interim responses", maxInterim)}
 }
 
-func (p *h1Pending) headError(err error) error {
+// headError is why there is no head. A connection is stale where nothing at all
+// came on one that had served before.
+func (p *h1Pending) headError(err error, stale bool) error {
 	var e *Error
 	if errors.As(err, &e) {
 		return e
 	}
 	if p.writeErr != nil {
-		return &Error{Reason: Broken, Detail: "sending the request", Err: p.writeErr}
+		return &Error{Reason: Broken, Detail: "sending the request", Err: p.writeErr, Stale: stale}
 	}
 	detail := "the connection was closed before a response"
 	if p.reused {
@@ -96,7 +102,7 @@ func (p *h1Pending) headError(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	return &Error{Reason: Broken, Detail: detail, Err: err}
+	return &Error{Reason: Broken, Detail: detail, Err: err, Stale: stale}
 }
 
 // body chooses the framing of the body (RFC 9112, section 6.3).

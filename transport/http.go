@@ -61,7 +61,7 @@ func (c *httpConn) Send(ctx context.Context, out Outgoing) (Sent, error) {
 	if body == nil {
 		body = []byte{}
 	}
-	r := &request{method: "POST", url: c.post, body: body, header: c.fields(defaults, out.Header, out.Without, out.Bare)}
+	r := &request{method: "POST", url: c.post, body: body, header: c.fields(defaults, out.Header, out.Without, out.Bare), fresh: out.Fresh}
 	return c.exchange(ctx, r, f, out.Tag)
 }
 
@@ -90,7 +90,7 @@ func (c *httpConn) requestOf(r Request) *request {
 		defaults = append(defaults, wire.HeaderField{Name: "Content-Type", Value: "application/json"},
 			wire.HeaderField{Name: "Accept", Value: "application/json, text/event-stream"})
 	}
-	return &request{method: r.Method, url: c.base, body: r.Body, header: c.fields(defaults, r.Header, r.Without, r.Bare)}
+	return &request{method: r.Method, url: c.base, body: r.Body, header: c.fields(defaults, r.Header, r.Without, r.Bare), fresh: r.Fresh}
 }
 
 // fields puts the header of a request together: defaults, then the target's,

@@ -53,5 +53,5 @@ type rawHTTPConn struct{ *httpConn }
 
 // RequestBytes implements RawRequester.
 func (c *rawHTTPConn) RequestBytes(ctx context.Context, b []byte, tag any) (Sent, error) {
-	return c.exchange(ctx, &request{url: c.base, bytes: b}, nil, tag)
+	return c.exchange(ctx, &request{url: c.base, bytes: b, fresh: true}, nil, tag)
 }

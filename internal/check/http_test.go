@@ -3,14 +3,18 @@
 package check_test
 
 import (
+	"context"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/mcprove/mcprove/internal/check"
+	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
@@ -136,5 +140,43 @@ func TestWhatMayBeAResponse(t *testing.T) {
 	}
 	if o := got["sec.malformed-survives"]; o.Status != rule.Pass {
 		t.Error(show(o))
+	}
+}
+
+// A server may close a connection that it keeps at any moment, also when a
+// request is on its way to it (RFC 9112, section 9.6): that is nobody's fault.
+func TestKeptConnectionsThatClose(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []spec.Revision{spec.Latest, spec.Rev20251125} {
+		type requests struct{ n atomic.Int64 }
+		type key struct{}
+		inner, closed := served(t, specimen()), atomic.Int64{}
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Context().Value(key{}).(*requests).n.Add(1) == 3 {
+				c, _, err := w.(http.Hijacker).Hijack()
+				if err == nil {
+					closed.Add(1)
+					_ = c.Close()
+				}
+				return
+			}
+			inner.ServeHTTP(w, r)
+		}))
+		s.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+			return context.WithValue(ctx, key{}, &requests{})
+		}
+		s.Start()
+		o := check.Options{Options: probe.Options{Failing: failing, Revision: revision, Tools: namedTools}}
+		for _, out := range judgeAt(t, &transport.HTTP{URL: s.URL + "/mcp"}, o) {
+			if out.Status > rule.Note {
+				t.Errorf("%s: %s", revision, show(out))
+			}
+		}
+		s.CloseClientConnections()
+		s.Close()
+		if closed.Load() == 0 {
+			t.Error("no connection was closed")
+		}
+		t.Logf("%s: %d connections were closed", revision, closed.Load())
 	}
 }

@@ -51,6 +51,9 @@ func (c *Conn) awaiting(ctx context.Context, k *call, d time.Duration, failing W
 			cold, end = false, c.probe.o.Clock.Wait()
 		}
 		c.mu.Unlock()
+		if x.Closed && c.resend(ctx, k) {
+			continue
+		}
 		if until(x) || x.Closed {
 			what = Answering
 			return x

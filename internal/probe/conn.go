@@ -70,6 +70,7 @@ type call struct {
 	retry int64  // the retry field that came since it was opened, -1 for none
 	// Its stream was closed by the server, we came back to it, and were sent away.
 	back, sentAway bool
+	again          bool // it was sent a second time
 }
 
 func (c *call) open() bool { return c.x.Response == nil && !c.given && !c.x.Closed }
@@ -407,9 +408,39 @@ func (c *Conn) start(ctx context.Context, r *Request) *call {
 	c.ended = c.ended || r.verb == http.MethodDelete
 	c.mu.Unlock()
 
+	c.deliver(ctx, k, text)
+	return k
+}
+
+// resend sends a request a second time that went out on a connection which the
+// server was closing: clients reuse connections, and browsers do this. A server
+// that ends at the request does so again. It reports whether there is something
+// to wait for again.
+func (c *Conn) resend(ctx context.Context, k *call) bool {
+	c.mu.Lock()
+	x := &k.x
+	var e *transport.Error
+	if k.again || x.Cancelled || !errors.As(x.ClosedErr, &e) || !e.Stale {
+		c.mu.Unlock()
+		return false
+	}
+	k.again = true
+	x.Closed, x.ClosedErr, x.Err, x.Start = false, nil, nil, time.Now()
+	x.End, x.Ended = time.Time{}, time.Time{}
+	var text []byte
+	if x.Sent != nil {
+		text = x.Sent.Raw
+	}
+	c.mu.Unlock()
+	c.deliver(ctx, k, text)
+	return true
+}
+
+// deliver sends the text of a call.
+func (c *Conn) deliver(ctx context.Context, k *call, text []byte) {
 	limit, cancel := context.WithTimeout(ctx, c.probe.o.Timeout)
 	defer cancel()
-	sent, err := c.hand(limit, r, text, k)
+	sent, err := c.hand(limit, k.x.Request, text, k)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k.x.Sent, k.x.SentHead = sent.Frame, sent.Head
@@ -423,7 +454,6 @@ func (c *Conn) start(ctx context.Context, r *Request) *call {
 			k.x.Err = c.lost
 		}
 	}
-	return k
 }
 
 // hand gives a request to the carrier in the form it has.
@@ -444,9 +474,9 @@ func (c *Conn) hand(ctx context.Context, r *Request, text []byte, k *call) (tran
 		if !ok {
 			return transport.Sent{}, errNoBytes
 		}
-		return rq.Request(ctx, transport.Request{Method: r.verb, Header: header, Without: r.without, Body: r.text, Tag: k})
+		return rq.Request(ctx, transport.Request{Method: r.verb, Header: header, Without: r.without, Body: r.text, Tag: k, Fresh: k.again})
 	}
-	return c.conn.Send(ctx, transport.Outgoing{Raw: text, Header: header, Without: r.without, Tag: k})
+	return c.conn.Send(ctx, transport.Outgoing{Raw: text, Header: header, Without: r.without, Tag: k, Fresh: k.again})
 }
 
 var errNoBytes = errors.New("this carrier cannot send such a request")
