@@ -172,7 +172,7 @@ func TestKeptConnectionsThatClose(t *testing.T) {
 				t.Errorf("%s: %s", revision, show(out))
 			}
 		}
-		s.CloseClientConnections()
+		_ = inner.Shutdown(t.Context()) // ends its streams
 		s.Close()
 		if closed.Load() == 0 {
 			t.Error("no connection was closed")

@@ -212,6 +212,9 @@ func TestNegativeCorpusOfTheHandshakeEra(t *testing.T) {
 	})
 }
 
+// shortly is how many bad servers there are to one that is tried in short runs.
+const shortly = 4
+
 // Bounds on what a corpus may leave behind and take: the runs go on side by
 // side, and each keeps what crossed.
 const (
@@ -225,6 +228,9 @@ func corpus(t *testing.T, stages func(int, *bad) []stage) {
 	peak := watchHeap(t)
 	t.Run("servers", func(t *testing.T) {
 		for i, b := range badServers() {
+			if testing.Short() && i%shortly != 1 {
+				continue
+			}
 			for _, at := range stages(i, &b) {
 				t.Run(b.name+"/"+at.String(), func(t *testing.T) {
 					t.Parallel()
