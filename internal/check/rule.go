@@ -124,6 +124,7 @@ var topics = [][]Rule{
 	secSlowRules,
 	secSessionLeakRules,
 	secPatternRules,
+	authRules,
 	httpNotificationRules,
 	httpStatusRules,
 	httpStreamRules,
