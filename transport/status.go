@@ -25,6 +25,9 @@ func StatusError(head *wire.Head, body []byte) error {
 	case s == 401 || s == 403:
 		e.Reason, e.Challenge = AuthNeeded, head.Get("WWW-Authenticate")
 		e.Detail = status
+		if s == 401 && e.Challenge == "" {
+			e.Detail += ", which does not say where a token is to be had (no WWW-Authenticate)"
+		}
 	case s >= 300 && s < 400:
 		e.Reason, e.Location = Redirected, safeLocation(head.Get("Location"))
 		e.Detail = status
