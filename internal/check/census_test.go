@@ -50,6 +50,14 @@ var met = []struct {
 		faults: []mock.Fault{mock.On(spec.MethodListen).Together()},
 	},
 	{
+		name: "a handshake is refused by the version that it asks for", kind: transport.Stdio,
+		change: func(s *mock.Script) { s.Revisions = []spec.Revision{spec.Latest} },
+		faults: []mock.Fault{
+			mock.On(spec.MethodInitialize).When(mock.HasMeta(spec.MetaProtocolVersion)).ErrorData(spec.CodeUnsupportedVersion,
+				"no handshake is accepted on this connection", `{"supported":["2026-07-28"],"requested":"2025-11-25"}`),
+		},
+	},
+	{
 		name: "a server of the handshake era that does not insist on it", kind: transport.StreamableHTTP,
 		faults: append(handshakeOnly(), mock.Lenient(mock.CheckOrigin)),
 		want:   []string{"discover.implemented", "transport-http.origin-validated"},

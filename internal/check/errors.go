@@ -254,9 +254,10 @@ func mirrored(x *probe.Exchange) bool {
 
 // servedVersion reports whether the version of a request is one that the
 // server names in discover. Where its error leaves it out too, that the two
-// lists differ is another rule's.
+// lists differ is another rule's, and initialize asks for another version than
+// the one under which it is sent.
 func servedVersion(t *probe.Traffic, x *probe.Exchange) bool {
-	if x == nil || t.Facts == nil {
+	if x == nil || t.Facts == nil || x.Method == spec.MethodInitialize {
 		return false
 	}
 	version := probe.Text(x.Meta(spec.MetaProtocolVersion))

@@ -43,26 +43,6 @@ func TestRealKnownHoles(t *testing.T) {
 	}
 }
 
-// Equal ids that are under way on one connection: open in the newest releases
-// of these SDKs, and not in the others.
-func TestRealDuplicateIDs(t *testing.T) {
-	rule := "sec.cross-wire-duplicate"
-	crossed := map[string]bool{ // server and transport
-		"python-mcp/http": true, "python-mcp1/http": true, "python-fastmcp/http": true, "rust-rmcp/http": true,
-		"typescript-1/http": true, "go-sdk/stdio": true, "rust-rmcp/stdio": true,
-	}
-	for _, c := range sdkServers(t) {
-		name := c.server + "/" + c.transport
-		t.Run(name, func(t *testing.T) {
-			c.flags = []string{"--only", rule}
-			j := judge(t, &c)
-			if failed := slices.Contains(j.Fail, rule); failed != crossed[name] {
-				t.Errorf("%s %s%s", j.find(rule).Status, j.find(rule).Message, j.find(rule).Reason)
-			}
-		})
-	}
-}
-
 // candidate is one release of the hole, asked for its rules alone.
 func (h *knownHole) candidate(t *testing.T, folder string) *candidate {
 	t.Helper()

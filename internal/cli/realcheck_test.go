@@ -116,7 +116,7 @@ func exists(path string) bool {
 // may be a false alarm, and one that is gone a blind eye.
 func TestRealServersAreJudged(t *testing.T) {
 	known := knownJudgements(t)
-	cs := candidates(t)
+	cs := slices.Concat(candidates(t), sdkServers(t))
 	got := make([]*judgement, len(cs))
 	t.Run("servers", func(t *testing.T) {
 		for at, c := range cs {
