@@ -47,8 +47,9 @@ const (
 	judgedDoc  = "../../docs/census.md"
 )
 
-// judgedDocs give the reasons: for the newest revision, and for those before it.
-var judgedDocs = []string{judgedDoc, "../../docs/census-handshake.md"}
+// judgedDocs give the reasons: for the newest revision, for those before it, and
+// for the servers of the SDKs.
+var judgedDocs = []string{judgedDoc, "../../docs/census-handshake.md", "../../docs/census-sdks.md"}
 
 // candidate is a server that is judged, over one transport.
 type candidate struct {
