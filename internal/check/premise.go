@@ -108,7 +108,11 @@ func answers(c *probe.Case) {
 		return
 	}
 	x := f.Greeting
-	b := c.Fail(x, "no well-formed request was answered by a result: %s %s", x.Method, outcome(x))
+	longer := ""
+	if c.Probe().Stdio() && x.Silent() {
+		longer = " (a server that takes long to start gets more by --start-timeout and --max-time)"
+	}
+	b := c.Fail(x, "no well-formed request was answered by a result: %s %s%s", x.Method, outcome(x), longer)
 	for _, l := range f.Lists {
 		b.And(l.Pages...)
 	}

@@ -139,6 +139,9 @@ func (a *app) check(cmd *cobra.Command, args []string, tf *targetFlags, of *outp
 	if cmd.Flags().Changed("max-time") {
 		plan.budget = max(time.Second, tf.maxTime-closingTime)
 	}
+	if cmd.Flags().Changed("start-timeout") {
+		plan.start = tf.start
+	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), tf.maxTime)
 	defer cancel()
 	run := &report.Run{Verb: "check", DetailKey: "findings", Infos: registry().Lookup}
@@ -217,6 +220,7 @@ type checkPlan struct {
 	must      bool // the user named the baseline
 	quick     bool
 	listBytes int
+	start     time.Duration // zero where the user said nothing of it
 	intrusive bool
 	budget    time.Duration // of one target
 	// given are the flags that a run needs to come to the same verdict again.

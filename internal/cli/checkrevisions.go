@@ -230,7 +230,7 @@ func (v *visit) judge(ctx context.Context, to transport.Target, r spec.Revision,
 	o.MaxListBytes = c.plan.listBytes
 	o.Intrusive = c.plan.intrusive
 	o.Mine = c.plan.mine || local(v.target.Target)
-	o.Start = v.options.Timeouts.Start
+	o.Start = c.plan.start
 	o.Timeout = v.options.Timeouts.Request
 	o.Clock = &c.clock
 	name := v.target.name

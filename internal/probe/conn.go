@@ -3,6 +3,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,7 +90,7 @@ func (p *Probe) dial(ctx context.Context) (*Conn, error) { return p.dialTo(ctx, 
 
 // dialTo connects to a variation of the target.
 func (p *Probe) dialTo(ctx context.Context, target transport.Target) (*Conn, error) {
-	limit, cancel := context.WithTimeout(ctx, p.o.Start)
+	limit, cancel := context.WithTimeout(ctx, cmp.Or(p.o.Start, DefaultStart))
 	defer cancel()
 	end := p.o.Clock.Wait()
 	tc, err := target.Open(limit, transport.Options{Tap: p.o.Tap, Stderr: p.o.Stderr})

@@ -3,6 +3,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,9 @@ import (
 type Options struct {
 	Revision spec.Revision // zero is the latest
 	Timeout  time.Duration // one request, zero is 5 s
-	Start    time.Duration // start of a process, zero is 60 s
+	// Start bounds the start of a process and its first word. Zero gives it 60 s to
+	// be reached, and 25 s of the run's time to say something.
+	Start time.Duration
 	// Mine allows messages that are wrong on purpose. It is set for a server
 	// on this machine, and where the user says that the target is theirs.
 	Mine bool
@@ -134,7 +137,7 @@ func Open(ctx context.Context, target transport.Target, o Options) (*Probe, erro
 	for _, d := range []struct {
 		value *time.Duration
 		def   time.Duration
-	}{{&o.Timeout, DefaultTimeout}, {&o.Start, DefaultStart}, {&o.Quiet, DefaultQuiet}} {
+	}{{&o.Timeout, DefaultTimeout}, {&o.Quiet, DefaultQuiet}} {
 		if *d.value <= 0 {
 			*d.value = d.def
 		}
@@ -258,14 +261,14 @@ const (
 // answer counts: what the slowest one took several times over, since others start
 // beside it, and up to the bound for the first one.
 func (p *Probe) allowance() time.Duration {
-	took := time.Duration(p.started.Load())
-	if took == 0 {
-		return min(p.o.Start, firstStart)
+	first := cmp.Or(p.o.Start, firstStart)
+	if took := time.Duration(p.started.Load()); took != 0 {
+		return min(first, laterStart+4*took)
 	}
-	return min(firstStart, laterStart+4*took)
+	return first
 }
 
-// firstStart bounds the wait for the first word of a process; laterStart is the
+// firstStart bounds, where the user says nothing else, the wait for the first word of a process; laterStart is the
 // least that later ones get.
 const (
 	firstStart = 25 * time.Second
