@@ -50,6 +50,15 @@ var met = []struct {
 		faults: []mock.Fault{mock.On(spec.MethodListen).Together()},
 	},
 	{
+		name: "both eras are served, and discover names one", kind: transport.Stdio,
+		faults: namesOneEra(),
+	},
+	{
+		name: "both eras are served over HTTP, and discover names one", kind: transport.StreamableHTTP,
+		faults: append(namesOneEra(), mock.Lenient(mock.CheckOrigin)),
+		want:   []string{"transport-http.origin-validated"},
+	},
+	{
 		name: "a handshake is refused by the version that it asks for", kind: transport.Stdio,
 		change: func(s *mock.Script) { s.Revisions = []spec.Revision{spec.Latest} },
 		faults: []mock.Fault{
@@ -139,6 +148,16 @@ func earlierOnly() []mock.Fault {
 			on.Set("/error/data", `{"supported":`+versions+`,"requested":"2026-07-28"}`))
 	}
 	return out
+}
+
+// namesOneEra is a server of both eras that tells clients without a handshake of
+// their own versions alone.
+func namesOneEra() []mock.Fault {
+	const versions = `["2026-07-28"]`
+	return []mock.Fault{
+		mock.On(spec.MethodDiscover).Set("/result/supportedVersions", versions),
+		mock.On("").OfCode(spec.CodeUnsupportedVersion).Set("/error/data/supported", versions),
+	}
 }
 
 func TestMetInTheWild(t *testing.T) {

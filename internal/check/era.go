@@ -88,12 +88,10 @@ var eraRules = []Rule{
 	},
 }
 
-// legacyInitialize is what a client of the last handshake revision opens with.
-func legacyInitialize(c *probe.Case) *probe.Request { return legacyInitializeAs(c, "{}") }
-
-func legacyInitializeAs(c *probe.Case, capabilities string) *probe.Request {
-	params := `{"protocolVersion":"` + spec.Rev20251125.String() + `","capabilities":` + capabilities + `,"clientInfo":{"name":"mcprove","version":"1"}}`
-	return c.Request(spec.MethodInitialize, params).Of(spec.Rev20251125)
+// legacyInitialize is what a client of a handshake revision opens with.
+func legacyInitialize(c *probe.Case, r spec.Revision, capabilities string) *probe.Request {
+	params := `{"protocolVersion":"` + r.String() + `","capabilities":` + capabilities + `,"clientInfo":{"name":"mcprove","version":"1"}}`
+	return c.Request(spec.MethodInitialize, params).Of(r)
 }
 
 // modernOnly skips the case where the server claims or serves a handshake
@@ -106,7 +104,11 @@ func modernOnly(c *probe.Case) bool {
 		c.Skip("the server claims a handshake revision, so it may answer initialize")
 		return false
 	}
-	if x := c.Once(legacyInitialize(c).Planting("initialize of a handshake revision")); negotiated(x) {
+	switch x := initialize(c, spec.Rev20251125); {
+	case x.Sent == nil:
+		c.Skip("a further connection could not be opened")
+		return false
+	case negotiated(x):
 		c.Skip("the server answers initialize: it serves the handshake era too")
 		return false
 	}
@@ -129,7 +131,7 @@ func eraRefusedStdio(c *probe.Case) {
 	if _, ok := c.Plain(); !ok || !modernOnly(c) {
 		return
 	}
-	x := c.Once(legacyInitialize(c).Planting("initialize of a handshake revision"))
+	x := initialize(c, spec.Rev20251125)
 	if m := x.Message(); m == nil || m.Error == nil {
 		c.Fail(x, "initialize was answered by %s, not by a JSON-RPC error", x.Brief())
 		return
@@ -141,7 +143,7 @@ func eraRefusedHTTP(c *probe.Case) {
 	if _, ok := c.Plain(); !ok || !modernOnly(c) {
 		return
 	}
-	x := c.Once(legacyInitialize(c).Planting("initialize of a handshake revision"))
+	x := initialize(c, spec.Rev20251125)
 	m := x.Message()
 	switch {
 	case x.Status() == 400 && m != nil && m.Error != nil:
@@ -159,7 +161,7 @@ func eraNamesVersions(c *probe.Case) {
 	if _, ok := c.Plain(); !ok || !modernOnly(c) {
 		return
 	}
-	x := c.Once(legacyInitialize(c).Planting("initialize of a handshake revision"))
+	x := initialize(c, spec.Rev20251125)
 	m := x.Message()
 	if m == nil || m.Error == nil {
 		c.SkipFor("era.server-initialize-refused-"+c.Probe().Word(), "initialize was not answered by an error")
@@ -183,7 +185,7 @@ func handshakeAs(c *probe.Case, capabilities string) (conn *probe.Conn, x *probe
 	if conn = c.Open(); conn == nil {
 		return nil, nil, ""
 	}
-	x = c.SendOn(conn, legacyInitializeAs(c, capabilities))
+	x = c.SendOn(conn, legacyInitialize(c, spec.Rev20251125, capabilities))
 	if x.Head != nil {
 		session = x.Head.Get(spec.HeaderSessionID)
 	}

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
@@ -188,14 +187,25 @@ func servesUnversioned(c *probe.Case) bool {
 // servesHandshake reports whether a server serves the handshake era too: some
 // do, and name only modern versions in server/discover.
 func servesHandshake(c *probe.Case) bool {
-	return c.Facts().Legacy() || initialize(c, spec.Rev20251125).OK()
+	return c.Facts().Legacy() || negotiated(initialize(c, spec.Rev20251125))
 }
 
-// initialize is what a client of the handshake era sends first.
+// initialize is the answer to what a client of the handshake era opens with, one
+// without a message where it could not be sent. Over stdio it is sent to a process
+// of its own: a server of both eras serves that era from then on there, and one
+// that has served this one may refuse it.
 func initialize(c *probe.Case, r spec.Revision) *probe.Exchange {
-	params := `{"protocolVersion":` + string(jsonx.Quote(r.String())) +
-		`,"capabilities":{},"clientInfo":{"name":"mcprove","version":"0.0.0"}}`
-	return c.Once(c.Request(spec.MethodInitialize, params).Of(r))
+	hello := legacyInitialize(c, r, "{}").Planting("initialize of a handshake revision")
+	if !c.Probe().Stdio() {
+		return c.Once(hello)
+	}
+	return probe.Share(c.Probe(), "initialize of "+r.String(), func() *probe.Exchange {
+		conn := c.Open()
+		if conn == nil {
+			return &probe.Exchange{Method: spec.MethodInitialize}
+		}
+		return c.SendOn(conn, hello)
+	})
 }
 
 func methodHeaderMissing(c *probe.Case) {

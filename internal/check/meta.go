@@ -155,7 +155,7 @@ func malformed(c *probe.Case, x *probe.Exchange, what string, lacksVersion bool)
 		c.Pass(x)
 	case lacksVersion && c.HTTP() && x.Is(spec.CodeHeaderMismatch):
 		c.Pass(x)
-	case lacksVersion && c.Facts().Legacy() && x.Refused():
+	case lacksVersion && servesHandshake(c) && x.Refused():
 		c.Pass(x)
 	case lacksVersion && !c.Facts().Greeting.OK() && x.Refused():
 		c.SkipFor("discover.implemented", "whether the server serves the other era too is not known, so neither is the code of its refusal")
@@ -169,7 +169,7 @@ func missingVersion(c *probe.Case) {
 	if !ok {
 		return
 	}
-	if c.Facts().Legacy() {
+	if servesHandshake(c) {
 		rs = rs[:1] // a list without a version is one of the other era
 	}
 	for _, r := range rs {
@@ -198,7 +198,7 @@ func missingMeta(c *probe.Case) {
 	if !ok {
 		return
 	}
-	if c.Facts().Legacy() {
+	if servesHandshake(c) {
 		for _, r := range rs[1:] {
 			unopened(c, c.Once(r.NoMeta().Planting("params without _meta")))
 		}

@@ -140,7 +140,7 @@ func turnedAway(c *probe.Case) bool {
 		if before != nil {
 			asked = c.SendOn(conn, before)
 		}
-		if hello = c.SendOn(conn, legacyInitialize(c)); !negotiated(hello) {
+		if hello = c.SendOn(conn, legacyInitialize(c, spec.Rev20251125, "{}")); !negotiated(hello) {
 			return asked, hello, hello
 		}
 		initialized(c, conn, "")
