@@ -113,7 +113,8 @@ type endOfInput struct {
 }
 
 const (
-	// exitPatience is how long a server may take to end with its input.
+	// exitPatience is how long a server may take to end with its input, if it did
+	// not take longer to start: then the machine is busy, or the server large.
 	exitPatience = 3 * time.Second
 	// leftPatience is how long its children may take after it.
 	leftPatience = time.Second
@@ -147,7 +148,7 @@ func endInput(c *probe.Case, filter string) *endOfInput {
 		e.skip = "the input of the server cannot be closed"
 		return e
 	}
-	e.ended = conn.Gone(c.Context(), exitPatience)
+	e.ended = conn.Gone(c.Context(), max(exitPatience, 2*c.Probe().SlowestStart()))
 	e.took = time.Since(begin)
 	if e.ended {
 		e.left, e.isProcess = conn.Leftover(c.Context(), leftPatience)

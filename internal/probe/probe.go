@@ -262,7 +262,7 @@ const (
 // beside it, and up to the bound for the first one.
 func (p *Probe) allowance() time.Duration {
 	first := cmp.Or(p.o.Start, firstStart)
-	if took := time.Duration(p.started.Load()); took != 0 {
+	if took := p.SlowestStart(); took != 0 {
 		return min(first, laterStart+4*took)
 	}
 	return first
@@ -285,6 +285,9 @@ func (p *Probe) wasSilent(x *Exchange) {
 
 // hasStarted takes note of how long a process took to its first word.
 func (p *Probe) hasStarted(took time.Duration) { raise(&p.started, int64(took)) }
+
+// SlowestStart is how long the slowest process of the run took to its first word.
+func (p *Probe) SlowestStart() time.Duration { return time.Duration(p.started.Load()) }
 
 // raise makes a value the largest so far.
 func raise(most *atomic.Int64, value int64) {
