@@ -72,6 +72,21 @@ var met = []struct {
 		want:   []string{"discover.implemented", "transport-http.origin-validated"},
 	},
 	{
+		name: "a server of the handshake era that has a text for an error", kind: transport.Stdio,
+		faults: append(handshakeOnly(), mock.On(spec.MethodDiscover).Set("/error", `"no such method"`)),
+		want:   []string{"discover.implemented"},
+	},
+	{
+		name: "a server of the handshake era that has a name for a code", kind: transport.Stdio,
+		faults: append(handshakeOnly(), mock.On(spec.MethodDiscover).Set("/error/code", `"E_METHOD"`)),
+		want:   []string{"discover.implemented"},
+	},
+	{
+		name: "a server of the handshake era that takes every method", kind: transport.Stdio,
+		faults: append(handshakeOnly(), mock.On(spec.MethodDiscover).Remove("/error"), mock.On(spec.MethodDiscover).Set("/result", `{}`)),
+		want:   []string{"discover.implemented"},
+	},
+	{
 		name: "a server of the handshake era that does not insist on it, with a banner", kind: transport.Stdio,
 		faults: append(handshakeOnly(), mock.Banner("Server running on stdio")),
 		want:   []string{"discover.implemented", "stdio.stdout-only-mcp"},

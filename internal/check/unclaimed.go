@@ -129,9 +129,10 @@ func unserved(f *probe.Facts, r spec.Revision) (because, words string) {
 		served = served || x.OK()
 		typed = typed || x.ResultType() != ""
 	}
-	// A server of the handshake era that does not insist on its handshake
-	// answers lists in its own language.
-	if _, refused := f.Greeting.Code(); refused && served && !typed && !f.Greeting.Is(spec.CodeUnsupportedVersion) {
+	// A server of the handshake era that does not insist on its handshake answers
+	// lists in its own language, and server/discover by whatever it has for a method
+	// that it does not know.
+	if g := f.Greeting; served && !typed && len(f.Supported) == 0 && g.Response != nil && g.ResultType() == "" && !g.Is(spec.CodeUnsupportedVersion) {
 		return ruleImplemented, "the server has no server/discover, and its results are those of an older revision: it does not serve " + r.String()
 	}
 	return "", ""
