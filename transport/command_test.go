@@ -224,3 +224,19 @@ func TestPipeOpensOnce(t *testing.T) {
 	_, err := p.Open(t.Context(), transport.Options{})
 	reason(t, err, transport.BadTarget)
 }
+
+// What a program says of its end is not always its last line.
+func TestSaidOfAnEnd(t *testing.T) {
+	for stderr, want := range map[string]string{
+		"": "",
+		"node:internal/modules/cjs/loader:1215\n  throw err;\n  ^\n\nError: Cannot find module '/x/nofile.js'\n    at Module._load (node:internal)\n    at node:internal/main {\n  code: 'MODULE_NOT_FOUND'\n}\n\nNode.js v20.20.2\n": "Error: Cannot find module '/x/nofile.js'",
+		"Traceback (most recent call last):\n  File \"s.py\", line 1, in <module>\nModuleNotFoundError: No module named 'mcp'\n":                                                                                                      "ModuleNotFoundError: No module named 'mcp'",
+		"panic: boom\n\ngoroutine 1 [running]:\nmain.main()\n\t/x/main.go:3 +0x1\nexit status 2\n":                                                                                                                                    "panic: boom",
+		"Exception in thread \"main\" java.lang.IllegalStateException: no port\n\tat Server.main(Server.java:9)\n":                                                                                                                    "Exception in thread \"main\" java.lang.IllegalStateException: no port",
+		"usage: server DIR\n\n": "usage: server DIR",
+	} {
+		if got := (&transport.Exit{Stderr: stderr}).Said(); got != want {
+			t.Errorf("%q says %q, want %q", stderr, got, want)
+		}
+	}
+}

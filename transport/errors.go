@@ -3,8 +3,10 @@
 package transport
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -76,8 +78,8 @@ func (e *Error) Error() string {
 	}
 	if e.Exit != nil {
 		fmt.Fprintf(&b, " (%s)", e.Exit)
-		if line := lastLine(e.Exit.Stderr); line != "" {
-			b.WriteString("; stderr ends: ")
+		if line := e.Exit.Said(); line != "" {
+			b.WriteString("; stderr says: ")
 			b.WriteString(line)
 		}
 	}
@@ -102,7 +104,22 @@ func (x *Exit) String() string {
 	return "exit status " + strconv.Itoa(x.Code)
 }
 
-func lastLine(s string) string {
-	s = strings.TrimRight(s, "\r\n\t ")
-	return s[strings.LastIndexByte(s, '\n')+1:]
+// cause is the form of a line that says why a program ended, in the languages that
+// servers are written in: "Error: Cannot find module", "ModuleNotFoundError: ...",
+// `Exception in thread "main" ...`, "panic: ...", "thread 'main' panicked at ...".
+var cause = regexp.MustCompile(`^(?:Uncaught |Caused by: )?(?:[\w.$]*(?:Error|Exception)\b.*:|Exception in thread|panic:|fatal(?: error)?:|error:|Error:|thread '.*' panicked)`)
+
+// Said is the line of stderr that says most of why the process ended: the last one
+// in the form of a cause, or else the last of all; empty when there is none.
+func (x *Exit) Said() string {
+	last, why := "", ""
+	for line := range strings.Lines(x.Stderr) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if last = line; cause.MatchString(line) {
+			why = line
+		}
+	}
+	return cmp.Or(why, last)
 }

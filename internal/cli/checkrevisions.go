@@ -201,8 +201,10 @@ func (v *visit) lost(r *check.Result) error {
 	switch transport.ReasonOf(err) {
 	case transport.Unreachable, transport.NotStarted, transport.AuthNeeded, transport.TLSFailed, transport.NotFound:
 		return err
-	case transport.Died:
-		v.run.dead = err
+	case transport.Died, transport.Broken, transport.Closed:
+		if v.target.Kind() == transport.Stdio { // which of them it is hangs on what was noticed first
+			v.run.dead = err
+		}
 	}
 	return nil
 }

@@ -77,7 +77,8 @@ func explain(err error, opened bool) *Error {
 	if e, ok := errors.AsType[*rule.FileError](err); ok {
 		return &Error{Exit: exitUsage, Code: "bad-file", Message: e.Message, Where: place(e.Path, e.Line, e.Col), Try: e.Try}
 	}
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
+	_, carried := errors.AsType[*transport.Error](err) // which may have a path in it, of a pipe
+	if e, ok := errors.AsType[*fs.PathError](err); ok && !carried {
 		return &Error{Exit: exitUsage, Code: "file-" + e.Op, Message: err.Error(), Where: e.Path}
 	}
 	out := &Error{Exit: exitUnreachable, Code: "target-failed", Message: err.Error()}
