@@ -93,7 +93,7 @@ func knownTo(method string, r spec.Revision) bool {
 // this one cannot go on with; empty for every other result.
 func laterResult(x *probe.Exchange, r spec.Revision) (what, pointer string) {
 	switch kind := x.ResultType(); {
-	case kind != "" && kind != spec.ResultComplete:
+	case kind == spec.ResultInputRequired, kind == spec.ResultTask: // any other is a member of the server's own
 		return "a result of type " + brief(kind), "/result/" + spec.FieldResultType
 	case x.Method == spec.MethodToolsCall && r < spec.Rev20251125 && x.At("/task/taskId") != nil && x.Member("content") == nil:
 		return "a task", "/result/task"
@@ -128,15 +128,16 @@ func versionRespected(c *probe.Case, t *probe.Traffic) {
 }
 
 // sessionOf names the session that an exchange belongs to: by its id over HTTP,
-// and by its connection where there is none, when named is false.
+// and by its connection where there is none, when named is false. An initialize
+// belongs to the session that it opens, wherever it was sent.
 func sessionOf(x *probe.Exchange) (session string, named bool) {
+	if id := sessionIn(x); id != "" && x.Method == spec.MethodInitialize {
+		return id, true
+	}
 	if x.SentHead != nil {
 		if id := x.SentHead.Get(spec.HeaderSessionID); id != "" {
 			return id, true
 		}
-	}
-	if id := sessionIn(x); id != "" && x.Method == spec.MethodInitialize {
-		return id, true
 	}
 	return connectionName(x.Conn), false
 }

@@ -74,13 +74,16 @@ func errorIDRequired(c *probe.Case, t *probe.Traffic) {
 	c.Unseen("no error was seen")
 }
 
-// requestIDUnique looks at each session. Over HTTP a server that opens none has
-// no session in which an id could come again.
+// requestIDUnique looks at each session, which a second initialize begins anew.
+// Over HTTP a server that opens none has no session in which an id could come
+// again.
 func requestIDUnique(c *probe.Case, t *probe.Traffic) {
 	type use struct {
 		session string
+		begun   int
 		id      wire.IDKey
 	}
+	begins := sessionBegins(t)
 	seen := map[use]sessionFrame{}
 	l := ledger{c: c}
 	for _, r := range receivedIn(t) {
@@ -89,7 +92,7 @@ func requestIDUnique(c *probe.Case, t *probe.Traffic) {
 		if m.Kind != wire.Request || !ok || otherwiseWrong(m) || redelivered(r.Exchange) || t.Transport == transport.StreamableHTTP && !r.named {
 			continue
 		}
-		u := use{r.session, key}
+		u := use{r.session, begun(begins[r.session], &r), key}
 		before, twice := seen[u]
 		if !twice {
 			seen[u] = r
@@ -101,6 +104,28 @@ func requestIDUnique(c *probe.Case, t *probe.Traffic) {
 	}
 	l.close()
 	c.Unseen("the server sent no request")
+}
+
+// sessionBegins are the initializes of each session that were answered well.
+func sessionBegins(t *probe.Traffic) map[string][]*probe.Exchange {
+	out := map[string][]*probe.Exchange{}
+	for _, x := range t.Exchanges {
+		if x.Method == spec.MethodInitialize && x.OK() {
+			session, _ := sessionOf(x)
+			out[session] = append(out[session], x)
+		}
+	}
+	return out
+}
+
+// begun counts the initializes that a frame of their session may have come after.
+func begun(initializes []*probe.Exchange, r *sessionFrame) (n int) {
+	for _, x := range initializes {
+		if r.Exchange != nil && x.Turn <= r.Exchange.Turn || r.Exchange == nil && x.Start.Before(r.Time) {
+			n++
+		}
+	}
+	return n
 }
 
 // otherwiseWrong reports whether a request has no business to have its id: a
