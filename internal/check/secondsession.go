@@ -88,17 +88,17 @@ func setLevel(c *probe.Case, level string) *probe.Request {
 	return c.Request(spec.MethodSetLevel, "").Param("level", string(jsonx.Quote(level)))
 }
 
-// mostWatched bounds the resources that are tried: a server may watch some of
-// them and not others.
-const mostWatched = 3
-
+// watch tries resource after resource: a server may watch some of them and not
+// others. What holds for all of them ends it.
 func (o *otherClient) watch(c *probe.Case, conn *probe.Conn) {
-	uris := resourceURIs(c)
-	for _, uri := range uris[:min(len(uris), mostWatched)] {
+	for _, uri := range resourceURIs(c) {
 		x := c.SendOn(conn, ofURI(c, spec.MethodResourcesSubscribe, uri))
 		o.watched = append(o.watched, x)
 		if x.OK() {
 			o.left = c.SendOn(conn, ofURI(c, spec.MethodResourcesUnsubscribe, uri))
+			return
+		}
+		if _, coded := x.Code(); !coded || x.Is(spec.CodeMethodNotFound) || busy(x) {
 			return
 		}
 	}
