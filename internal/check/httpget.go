@@ -270,7 +270,7 @@ func streamOr405(c *probe.Case) {
 		c.Fail(o.x, "GET was not answered: %s", o.x.Brief()).And(o.control)
 	case o.x.Head == nil: // some send the head with the first event
 		c.Warn(o.x, "GET was not answered within %s: a stream should begin with its head", headPatience).And(o.control)
-	case s == http.StatusConflict && !o.session, s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
+	case s == http.StatusConflict && !o.session, overloaded(o.x):
 		c.Skip("GET was answered by HTTP %d, which may be for now only", s)
 	case s == http.StatusOK:
 		c.Fail(o.x, "GET was answered by HTTP 200 and %s, not by text/event-stream", media(o.x)).And(o.control)

@@ -274,8 +274,14 @@ func stirSideBySide(c *probe.Case) {
 	b.Answer()
 }
 
+// changing are the methods behind which a server may do anything, and change what
+// it lists: each runs a tool, a prompt or a resource of its own.
+var changing = []string{
+	spec.MethodToolsCall, spec.MethodPromptsGet, spec.MethodResourcesRead, spec.MethodResourcesSubscribe, spec.MethodTasksResult,
+}
+
 // relatedToPost looks for what belongs to another request of the session, and
-// for changes that no call can have made.
+// for changes that the request cannot have made.
 func relatedToPost(c *probe.Case, t *probe.Traffic) {
 	key := func(x *probe.Exchange, token []byte) string { return fmt.Sprintf("%d %s", x.Conn, token) }
 	owner := map[string]*probe.Exchange{}
@@ -295,7 +301,7 @@ func relatedToPost(c *probe.Case, t *probe.Traffic) {
 					c.Fail(x, "the stream of %s holds the progress of another request, %s", x.Method, o.Method).In(f, "").And(o)
 					return
 				}
-			case isChange(m.Method) && x.Method != spec.MethodToolsCall && x.Method != spec.MethodResourcesSubscribe:
+			case isChange(m.Method) && !slices.Contains(changing, x.Method):
 				c.Fail(x, "%s was sent on the stream of %s, which changes nothing", m.Method, x.Method).In(f, "")
 				return
 			}
@@ -316,6 +322,8 @@ func versionAbsent(c *probe.Case) {
 	switch {
 	case x.OK():
 		c.Pass(x)
+	case overloaded(x):
+		c.Skip("%s was answered by %s", plain.Method, x.Brief())
 	case c.Probe().Shared().Session() == "" && !c.Once(plain.Version(spec.Rev20250326.String())).OK():
 		c.Skip("without a session a request without the header is one of %s, which the server does not serve", spec.Rev20250326)
 	default:
@@ -343,6 +351,8 @@ func versionInvalid(c *probe.Case) {
 		case x.Sent == nil: // held back
 		case x.Status() == spec.StatusBadVersionHeader:
 			c.Pass(x)
+		case overloaded(x):
+			c.Skip("%s was answered by %s", plain.Method, x.Brief())
 		default:
 			served, how = append(served, x), append(how, v+" by "+x.Brief())
 		}

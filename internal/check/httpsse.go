@@ -125,7 +125,7 @@ func twoEndpoints(c *probe.Case) {
 	switch s := x.Status(); {
 	case s == http.StatusOK && x.Streamed():
 		c.Pass(x)
-	case s == http.StatusConflict, s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
+	case s == http.StatusConflict, overloaded(x):
 		c.Skip("the server takes no further client now: GET was answered by HTTP %d", s)
 	case x.Head == nil:
 		c.Skip("a further GET was not answered: %s", x.Brief())

@@ -161,11 +161,13 @@ func toolsAnswered(c *probe.Case, x *probe.Exchange, what string) bool {
 // busy reports whether a request was turned away for a reason that has nothing
 // to do with it: credentials, or too many requests.
 func busy(x *probe.Exchange) bool {
-	switch x.Status() {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return true
-	}
-	return false
+	return overloaded(x) || x.Status() == http.StatusUnauthorized || x.Status() == http.StatusForbidden
+}
+
+// overloaded is busy where a refusal by credentials would be the fault: the
+// server turned the request away for now only.
+func overloaded(x *probe.Exchange) bool {
+	return x.Status() == http.StatusTooManyRequests || x.Status() == http.StatusServiceUnavailable
 }
 
 // toolLists gives the list as it was read at the start, when that list has an
