@@ -250,10 +250,31 @@ func capabilitiesRespected(c *probe.Case, t *probe.Traffic) {
 		}
 	}
 	for _, r := range t.Notifications() {
-		if path := respects[r.Message().Method]; path != "" && !t.Facts.Declares(path) {
+		if path := respects[r.Message().Method]; path != "" && !declaredTo(t, r.Conn, path) {
 			c.Fail(r.Exchange, "%s was sent without the capability %s", r.Message().Method, path).In(r.Frame, "")
 		}
 	}
+}
+
+// declaredTo reports whether the server declares a capability to the client of a
+// connection: in the handshake era it may tell each another.
+func declaredTo(t *probe.Traffic, conn int, path string) bool {
+	greetings := probe.Known(t, "greetings", func() map[int][]*probe.Exchange {
+		out := map[int][]*probe.Exchange{}
+		for _, x := range t.Exchanges {
+			if x.Method == spec.MethodInitialize && jsonx.KindOf(x.Member("capabilities")) == jsonx.Object {
+				out[x.Conn] = append(out[x.Conn], x)
+			}
+		}
+		return out
+	})[conn]
+	if len(greetings) == 0 {
+		return t.Facts.Declares(path)
+	}
+	return slices.ContainsFunc(greetings, func(x *probe.Exchange) bool {
+		k := jsonx.KindOf(x.At("/capabilities/" + strings.ReplaceAll(path, ".", "/")))
+		return k == jsonx.Object || k == jsonx.True
+	})
 }
 
 // unlisted is the plain request for a list that was refused or not answered, in
