@@ -177,9 +177,13 @@ const noPosted = "no request was answered by an event stream"
 func streamCloses(c *probe.Case, t *probe.Traffic) { closesAfter(c, postedStreams(t)) }
 
 // endedEarly reports whether a stream was closed by the server before its
-// response. One that broke is no such stream.
-func endedEarly(x *probe.Exchange) bool {
-	return x.Response == nil && x.Closed && x.ClosedErr == nil && !x.Cancelled
+// response. One that broke is no such stream, nor is one whose client said that
+// it does not wait for the response.
+func endedEarly(t *probe.Traffic, x *probe.Exchange) bool {
+	return x.Response == nil && x.Closed && x.ClosedErr == nil && !x.Cancelled && !slices.ContainsFunc(t.Exchanges, func(o *probe.Exchange) bool {
+		return o.Method == spec.NotificationCancelled && o.Conn == x.Conn && o.Turn > x.Turn && o.Sent != nil &&
+			sameID(x.ID, probe.Lookup(o.Sent.Message().Params, "/requestId"))
+	})
 }
 
 // numbered reports whether an event of a stream has an id, so that a client can
@@ -209,7 +213,7 @@ func streamAnswers(c *probe.Case, t *probe.Traffic) {
 		switch {
 		case x.Response != nil:
 			c.Pass(x)
-		case !endedEarly(x), t.Revision >= spec.Rev20251125 && numbered(x):
+		case !endedEarly(t, x), t.Revision >= spec.Rev20251125 && numbered(x):
 		default:
 			c.Fail(x, "the stream of %s ended without a response", x.Method)
 		}
@@ -222,7 +226,7 @@ func streamStays(c *probe.Case, t *probe.Traffic) {
 		switch {
 		case x.Response != nil:
 			c.Pass(x)
-		case endedEarly(x):
+		case endedEarly(t, x):
 			c.Fail(x, "the stream of %s was closed before the response", x.Method)
 		}
 	}
@@ -248,9 +252,10 @@ func streamPrimed(c *probe.Case, t *probe.Traffic) {
 	c.Unseen("no request was answered by an event stream with ids: the server offers no resumption, which is optional")
 }
 
+// retrySaid: what was said of the wait holds for all further ones on the stream.
 func retrySaid(c *probe.Case, t *probe.Traffic) {
 	for _, x := range postedStreams(t) {
-		if slices.Contains(x.Waits, -1) {
+		if len(x.Waits) > 0 && x.Waits[0] < 0 {
 			c.Fail(x, "the stream of %s was closed before the response, and no retry field was sent", x.Method)
 			return
 		}

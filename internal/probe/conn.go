@@ -67,8 +67,9 @@ type call struct {
 	given   bool // nobody waits for it any more
 	guessed bool // stdio: its response has an id that was never asked for
 
-	last  string // id of the last event of its stream
-	retry int64  // the retry field that came since it was opened, -1 for none
+	last  string        // id of the last event of its stream
+	retry int64         // the retry field that came since it was opened, -1 for none
+	wait  time.Duration // the last one
 	// Its stream was closed by the server, we came back to it, and were sent away.
 	back, sentAway bool
 	again          bool // it was sent a second time

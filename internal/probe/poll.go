@@ -61,9 +61,11 @@ func (c *Conn) comeBack(ctx context.Context, k *call) bool {
 		c.mu.Unlock()
 		return false
 	}
-	wait := time.Duration(k.retry) * time.Millisecond
 	x.Waits = append(slices.Clone(x.Waits), k.retry)
-	last := k.last
+	if k.retry >= 0 {
+		k.wait = time.Duration(k.retry) * time.Millisecond // until another one comes
+	}
+	wait, last := k.wait, k.last
 	k.retry = -1
 	c.mu.Unlock()
 	if wait > longestWait {
@@ -72,7 +74,7 @@ func (c *Conn) comeBack(ctx context.Context, k *call) bool {
 	end := c.probe.o.Clock.Wait()
 	defer end(Told)
 	select {
-	case <-time.After(max(wait, 0)):
+	case <-time.After(wait):
 	case <-ctx.Done():
 		return false
 	}
