@@ -50,7 +50,7 @@ func (p *Probe) Hello(capabilities string) *Request {
 // the answer to initialize.
 func (c *Conn) Greet(ctx context.Context, capabilities string) *Exchange {
 	c.mu.Lock()
-	c.reply = reply(capabilities)
+	c.reply = ReplyAs(capabilities)
 	c.mu.Unlock()
 	x := c.exchange(ctx, c.probe.Hello(capabilities))
 	if c.Adopt(x) == c.probe.o.Revision {

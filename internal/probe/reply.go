@@ -49,8 +49,8 @@ var asked = map[string]string{
 // empty text answers nothing.
 type Reply func(*wire.Message) (text string)
 
-// reply is what a client with these capabilities answers.
-func reply(capabilities string) Reply {
+// ReplyAs is what a client with these capabilities answers.
+func ReplyAs(capabilities string) Reply {
 	return func(m *wire.Message) string {
 		result := json.RawMessage(nil)
 		if name := asked[m.Method]; name != "" && dotted(raw(capabilities), name) != nil {
