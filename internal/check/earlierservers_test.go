@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcprove/mcprove/internal/check"
 	"github.com/mcprove/mcprove/internal/probe"
@@ -17,6 +19,7 @@ import (
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
 	"github.com/mcprove/mcprove/transport"
+	"github.com/mcprove/mcprove/wire"
 )
 
 // Servers of the handshake era as they are in the wild, which a rule must not
@@ -98,6 +101,28 @@ func TestServersOfTheHandshakeEra(t *testing.T) {
 		"one resource alone can be watched": {
 			at: http2511, faults: []mock.Fault{mock.On(spec.MethodResourcesSubscribe).When(mock.Not(mock.ParamIs("/uri", `"tide://log"`))).Error(spec.CodeInvalidParams, "it never changes")},
 			id: "resources.subscribe-legacy", want: rule.Pass,
+		},
+		"a client that can be asked is told of more": {
+			at: http2511, faults: []mock.Fault{mock.On(spec.MethodInitialize).When(mock.NoParam("/capabilities/sampling")).Remove("/result/capabilities/resources/listChanged")},
+			also: []string{"elicitation"}, id: "lifecycle.capabilities-respected", want: rule.Pass,
+		},
+		"a client is told of what was declared to another": {
+			at: http2511, faults: []mock.Fault{mock.On(spec.MethodInitialize).When(mock.HasParam("/capabilities/sampling")).Remove("/result/capabilities/resources/listChanged")},
+			also: []string{"elicitation"}, id: "lifecycle.capabilities-respected", want: rule.Fail,
+		},
+		"a client with roots is asked for them before it is ready": {
+			at: stdio2511, faults: []mock.Fault{mock.On(spec.MethodInitialize).When(mock.HasParam("/capabilities/roots")).Request(spec.MethodRootsList, "{}", `"roots"`)},
+			id: "lifecycle.server-waits", want: rule.Warn,
+		},
+		"a client with roots is asked for them once it is ready": {
+			at: stdio2511, faults: []mock.Fault{mock.On(spec.MethodPing).When(mock.EarlierHas("/params/capabilities/roots")).Request(spec.MethodRootsList, "{}", `"roots"`)},
+			id: "lifecycle.server-waits", want: rule.Pass,
+		},
+		"a stream is closed twice, and says once how long to wait": {
+			at: http2511, wrap: polledTwice(20 * time.Millisecond), id: "http-legacy.sse-retry-before-close", want: rule.Pass,
+		},
+		"a stream is closed twice, and does not say how long to wait": {
+			at: http2511, wrap: polledTwice(0), id: "http-legacy.sse-retry-before-close", want: rule.Warn,
 		},
 		"no resource can be watched": {
 			at: http2511, faults: []mock.Fault{mock.On(spec.MethodResourcesSubscribe).Error(spec.CodeInvalidParams, "it never changes")},
@@ -191,4 +216,63 @@ func noArrays(h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// polledTwice closes the stream of a list two times before the answer, and says
+// how long to wait the first time, if at all. Who comes back too soon gets
+// nothing.
+func polledTwice(wait time.Duration) func(http.Handler) http.Handler {
+	return func(h http.Handler) http.Handler {
+		var mu sync.Mutex
+		var answer []byte
+		var last time.Time
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			event := func(format string, args ...any) {
+				w.Header().Set("Content-Type", spec.MediaEventStream)
+				_, _ = fmt.Fprintf(w, format, args...)
+				last = time.Now()
+			}
+			m, from := messageOf(r), r.Header.Get(spec.HeaderLastEventID)
+			switch {
+			case m.Method == spec.MethodToolsList && strings.Contains(string(m.Params), "mcprove-posted"):
+				out := httptest.NewRecorder()
+				h.ServeHTTP(out, r)
+				answer = bytes.TrimSpace(out.Body.Bytes())
+				if wait > 0 {
+					event("retry: %d\n", wait.Milliseconds())
+				}
+				event("id: a\ndata:\n\n")
+			case from != "" && time.Since(last) < wait:
+				event(": too soon\n\n")
+			case from == "a":
+				event("id: b\ndata:\n\n")
+			case from == "b":
+				event("id: c\ndata: %s\n\n", answer)
+			default:
+				mu.Unlock()
+				h.ServeHTTP(w, r)
+				mu.Lock()
+			}
+		})
+	}
+}
+
+// A stream that ends without a response because its client cancelled the request
+// was not closed too early.
+func TestStreamOfACancelledRequest(t *testing.T) {
+	const call, cancel = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`
+	for id, want := range map[string]rule.Status{"7": rule.Skip, "8": rule.Warn} {
+		r := probe.NewRecorder(transport.StreamableHTTP, spec.Rev20250618)
+		post, stream := &wire.Head{Method: http.MethodPost}, &wire.Head{Status: http.StatusOK, Header: []wire.HeaderField{{Name: "Content-Type", Value: spec.MediaEventStream}}}
+		r.HTTP("1", post, []byte(call), stream, nil, nil)
+		r.HTTP("1", post, fmt.Appendf(nil, cancel, id), &wire.Head{Status: http.StatusAccepted}, nil, nil)
+		traffic := r.Traffic()
+		for _, name := range []string{"http-legacy.sse-has-response", "http-legacy.sse-no-early-close"} {
+			if o := only(t, name, traffic); o.Status != want && !(want == rule.Warn && o.Because != "") {
+				t.Errorf("%s was cancelled: want %s: %s", id, want, show(o))
+			}
+		}
+	}
 }
