@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -274,5 +275,62 @@ func TestStreamOfACancelledRequest(t *testing.T) {
 				t.Errorf("%s was cancelled: want %s: %s", id, want, show(o))
 			}
 		}
+	}
+}
+
+// keeping keeps so many sessions at a time, and ends the one that was not used
+// for longest.
+func keeping(most int, h http.Handler) http.Handler {
+	var mu sync.Mutex
+	var kept []string // the last one was used last
+	use := func(id string, begins bool) (known bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		i := slices.Index(kept, id)
+		if i < 0 && !begins {
+			return false
+		}
+		if i >= 0 {
+			kept = slices.Delete(kept, i, i+1)
+		}
+		if kept = append(kept, id); len(kept) > most {
+			kept = kept[1:]
+		}
+		return true
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get(spec.HeaderSessionID)
+		if id != "" && !use(id, false) {
+			http.Error(w, "no such session", http.StatusNotFound)
+			return
+		}
+		h.ServeHTTP(w, r)
+		if fresh := w.Header().Get(spec.HeaderSessionID); fresh != "" {
+			use(fresh, true)
+		}
+	})
+}
+
+// A server may end a session whenever it wants to, and its client begins another.
+func TestServerThatEndsSessions(t *testing.T) {
+	for _, most := range []int{12, 4} {
+		t.Run(fmt.Sprint(most), func(t *testing.T) {
+			t.Parallel()
+			s := specimen()
+			s.Revisions = spec.Legacy.Revisions()
+			r := runOn(t, s, func(m *mock.Server) transport.Target {
+				return &transport.Handler{Handler: keeping(most, m), Name: "mock"}
+			}, check.Options{Options: probe.Options{Failing: failing, Tools: namedTools, Revision: spec.Rev20251125}})
+			judged := 0
+			for _, o := range r.Outcomes {
+				if o.Status == rule.Pass {
+					judged++
+				}
+				if blamed(o) || o.Status == rule.Error {
+					t.Error(show(o))
+				}
+			}
+			t.Logf("%d rules pass", judged)
+		})
 	}
 }

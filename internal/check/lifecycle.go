@@ -162,6 +162,7 @@ type heldBack struct {
 	agreed   bool
 	came     []heldFrame
 	ping     *probe.Exchange
+	ready    *probe.Exchange // notifications/initialized
 }
 
 type heldFrame struct {
@@ -215,7 +216,7 @@ func beginHandshake(c *probe.Case) *heldBack {
 		h.came = append(h.came, heldFrame{nil, f})
 	}
 	h.ping = c.SendOn(conn, marked(c.Request(spec.MethodPing, ""), markHeld))
-	c.SendOn(conn, c.Probe().Notification(spec.NotificationInitialized))
+	h.ready = c.SendOn(conn, c.Probe().Notification(spec.NotificationInitialized))
 	return h
 }
 

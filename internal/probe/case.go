@@ -219,11 +219,13 @@ func (c *Case) Start(conn *Conn, r *Request) *Stream {
 	return &Stream{conn: on, call: k, ctx: c.ctx}
 }
 
-// seen skips the case where a message was held back.
+// seen skips the case where a message was held back, and where its session was
+// over.
 func (c *Case) seen(x *Exchange) *Exchange {
 	if x.Err == errNotMine {
 		c.Skip("%v; --target-is-mine allows it", errNotMine)
 	}
+	c.lapsed(x)
 	return x
 }
 
@@ -348,7 +350,7 @@ func (c *Case) blame(most rule.Status, x *Exchange, format string, args ...any) 
 	case x != nil && x.Err == errRunEnded && x.Response == nil:
 		c.cut = true // a rule that looks on has a time of its own
 		return &Blame{}
-	case x != nil && (c.unclaimed(x) || c.waits(x)):
+	case x != nil && (c.unclaimed(x) || c.waits(x) || c.lapsed(x)):
 		return &Blame{}
 	}
 	b := &Blame{Status: min(most, c.info.Severity()), Message: fmt.Sprintf(format, args...)}

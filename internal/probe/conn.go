@@ -50,6 +50,7 @@ type Conn struct {
 	agreed      spec.Revision
 	session     string
 	ended       bool
+	over        bool // the server ended the session
 	reply       Reply
 	replied     []*wire.Frame
 	changed     chan struct{} // closed and replaced when anything came

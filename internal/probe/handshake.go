@@ -153,7 +153,7 @@ func (c *Conn) inSession(r *Request) []wire.HeaderField {
 // bye ends the session of a connection, as a client that leaves does.
 func (c *Conn) bye(ctx context.Context) {
 	c.mu.Lock()
-	has := c.session != "" && !c.ended && !c.isLost && c.conn.Kind() == transport.StreamableHTTP
+	has := c.session != "" && !c.ended && !c.over && !c.isLost && c.conn.Kind() == transport.StreamableHTTP
 	c.mu.Unlock()
 	if has && c.probe.Down() == nil {
 		c.exchange(ctx, c.EndSession())

@@ -99,7 +99,11 @@ type Probe struct {
 
 	facts  Facts
 	shared *Conn
-	serial Turn // stdio: one case at a time on the shared process
+	// renewing guards the begin of another session on the shared connection, and
+	// the count of them.
+	renewing Turn
+	sessions int
+	serial   Turn // stdio: one case at a time on the shared process
 
 	turns  atomic.Int64
 	silent atomic.Int64 // exchanges to which nothing came
@@ -145,7 +149,7 @@ func Open(ctx context.Context, target transport.Target, o Options) (*Probe, erro
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
-	p := &Probe{target: target, o: o, firstID: 1000, onces: map[string]*shared{}, made: map[string]*thing{}, serial: NewTurn()}
+	p := &Probe{target: target, o: o, firstID: 1000, onces: map[string]*shared{}, made: map[string]*thing{}, serial: NewTurn(), renewing: NewTurn()}
 	p.down.checking = NewTurn()
 	c, err := p.open(ctx)
 	if err != nil {
@@ -365,6 +369,17 @@ func (p *Probe) send(ctx context.Context, c *Conn, r *Request) *Exchange {
 		}
 	}
 	x = c.finish(ctx, k)
+	for range mostAnew {
+		if !c.endedBy(ctx, x) || !shared {
+			break
+		}
+		fresh := p.anew(ctx, c)
+		if fresh == nil {
+			break
+		}
+		c = fresh
+		x = c.exchange(ctx, r)
+	}
 	switch {
 	case !x.Died():
 	case !p.Stdio():

@@ -108,7 +108,11 @@ func (p *Probe) Traffic() *Traffic {
 // take takes in a connection, but for what was said on it in another revision.
 func (t *Traffic) take(c *Conn) {
 	elsewhere := false // an initialize of another era opened it
-	for _, x := range c.exchanges() {
+	exchanges := c.exchanges()
+	c.mu.Lock()
+	exchanges = slices.DeleteFunc(exchanges, c.lapsed)
+	c.mu.Unlock()
+	for _, x := range exchanges {
 		other := x.Revision() != 0 && x.Revision() != t.Revision
 		if !other && (x.Request == nil || x.Request.Revision == t.Revision) {
 			t.Exchanges = append(t.Exchanges, x)
