@@ -105,11 +105,11 @@ func TestServersOfTheHandshakeEra(t *testing.T) {
 		},
 		"a client that can be asked is told of more": {
 			at: http2511, faults: []mock.Fault{mock.On(spec.MethodInitialize).When(mock.NoParam("/capabilities/sampling")).Remove("/result/capabilities/resources/listChanged")},
-			also: []string{"elicitation"}, id: "lifecycle.capabilities-respected", want: rule.Pass,
+			also: []string{"tasks-legacy.cancel-by-tasks-cancel"}, id: "lifecycle.capabilities-respected", want: rule.Pass,
 		},
 		"a client is told of what was declared to another": {
 			at: http2511, faults: []mock.Fault{mock.On(spec.MethodInitialize).When(mock.HasParam("/capabilities/sampling")).Remove("/result/capabilities/resources/listChanged")},
-			also: []string{"elicitation"}, id: "lifecycle.capabilities-respected", want: rule.Fail,
+			also: []string{"tasks-legacy.cancel-by-tasks-cancel"}, id: "lifecycle.capabilities-respected", want: rule.Fail,
 		},
 		"a client with roots is asked for them before it is ready": {
 			at: stdio2511, faults: []mock.Fault{mock.On(spec.MethodInitialize).When(mock.HasParam("/capabilities/roots")).Request(spec.MethodRootsList, "{}", `"roots"`)},
@@ -124,6 +124,14 @@ func TestServersOfTheHandshakeEra(t *testing.T) {
 		},
 		"a stream is closed twice, and does not say how long to wait": {
 			at: http2511, wrap: polledTwice(0), id: "http-legacy.sse-retry-before-close", want: rule.Warn,
+		},
+		"ping is nowhere": {
+			at: http2511, faults: []mock.Fault{mock.On(spec.MethodPing).HTTP(http.StatusNotFound, "text/plain", "no")},
+			id: "ping.answered", want: rule.Fail,
+		},
+		"unknown methods are nowhere, and ping is one": {
+			at: http2511, faults: []mock.Fault{mock.On("").OfCode(spec.CodeMethodNotFound).HTTP(http.StatusNotFound, "text/plain", "no"), mock.On(spec.MethodPing).HTTP(http.StatusNotFound, "text/plain", "no")},
+			id: "jsonrpc.method-not-found-32601", want: rule.Fail,
 		},
 		"no resource can be watched": {
 			at: http2511, faults: []mock.Fault{mock.On(spec.MethodResourcesSubscribe).Error(spec.CodeInvalidParams, "it never changes")},

@@ -22,8 +22,8 @@ const maxSessions = 200
 const mostAnew = 3
 
 // endedBy reports whether an exchange was refused because the server had ended the
-// session of its connection: the plainest request is refused so too, and the
-// session has worked before.
+// session of its connection: a request is refused so too that works elsewhere, and
+// the session has worked before.
 func (c *Conn) endedBy(ctx context.Context, x *Exchange) bool {
 	if !c.mayHaveEnded(x) {
 		return false
@@ -34,11 +34,40 @@ func (c *Conn) endedBy(ctx context.Context, x *Exchange) bool {
 	if over {
 		return true
 	}
-	y := c.exchange(ctx, c.probe.Request(c.probe.Plainest(), ""))
+	control := c.probe.served()
+	if control == "" {
+		return false
+	}
+	y := c.exchange(ctx, c.probe.Request(control, ""))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = c.over || y.Status() == spec.StatusSessionEnded
 	return c.over
+}
+
+// served is a method that the server has served, the plainest one or that of a
+// list, empty where there is none.
+func (p *Probe) served() string {
+	p.mu.Lock()
+	conns := slices.Clone(p.conns)
+	p.mu.Unlock()
+	plain := []string{p.Plainest()}
+	for _, f := range families {
+		plain = append(plain, f.method)
+	}
+	for _, c := range conns {
+		c.mu.Lock()
+		i := slices.IndexFunc(c.calls, func(k *call) bool { return k.x.OK() && slices.Contains(plain, k.x.Method) })
+		var method string
+		if i >= 0 {
+			method = c.calls[i].x.Method
+		}
+		c.mu.Unlock()
+		if method != "" {
+			return method
+		}
+	}
+	return ""
 }
 
 // mayHaveEnded reports whether an exchange looks like one in a session that the
