@@ -342,3 +342,22 @@ func TestServerThatEndsSessions(t *testing.T) {
 		})
 	}
 }
+
+// What a task says on the way comes where its result is waited for.
+func TestProgressOfATask(t *testing.T) {
+	const call, task, wait = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a",%s"_meta":{"progressToken":"p"}}}`,
+		`{"jsonrpc":"2.0","id":7,"result":{"task":{"taskId":"t"}}}`, `{"jsonrpc":"2.0","id":8,"method":"tasks/result","params":{"taskId":"t"}}`
+	for asks, want := range map[string]rule.Status{`"task":{},`: rule.Pass, "": rule.Warn} {
+		r := probe.NewRecorder(transport.StreamableHTTP, spec.Rev20251125)
+		post := &wire.Head{Method: http.MethodPost}
+		plain, stream := &wire.Head{Status: http.StatusOK}, &wire.Head{Status: http.StatusOK, Header: []wire.HeaderField{{Name: "Content-Type", Value: spec.MediaEventStream}}}
+		came := func(head *wire.Head, text string) *wire.Frame {
+			return &wire.Frame{Raw: []byte(text), Dir: wire.ToClient, HTTP: head}
+		}
+		r.HTTP("1", post, fmt.Appendf(nil, call, asks), plain, []*wire.Frame{came(plain, task)}, nil)
+		r.HTTP("1", post, []byte(wait), stream, []*wire.Frame{came(stream, reports(`"p"`, "1")), came(stream, called(8))}, nil)
+		if o := only(t, "transport-http.sse-related-only-legacy", r.Traffic()); o.Status != want {
+			t.Errorf("%q: want %s: %s", asks, want, show(o))
+		}
+	}
+}

@@ -285,6 +285,12 @@ var changing = []string{
 	spec.MethodToolsCall, spec.MethodPromptsGet, spec.MethodResourcesRead, spec.MethodResourcesSubscribe, spec.MethodTasksResult,
 }
 
+// ofTask reports whether one request waits for what another one began as a task,
+// whose progress goes on under the token of that.
+func ofTask(waits, began *probe.Exchange) bool {
+	return waits.Method == spec.MethodTasksResult && began.Sent != nil && probe.Lookup(began.Sent.Message().Params, "/task") != nil
+}
+
 // relatedToPost looks for what belongs to another request of the session, and
 // for changes that the request cannot have made.
 func relatedToPost(c *probe.Case, t *probe.Traffic) {
@@ -302,7 +308,7 @@ func relatedToPost(c *probe.Case, t *probe.Traffic) {
 			case m.Kind != wire.Notification:
 			case m.Method == spec.NotificationProgress:
 				o := owner[key(x, tokenIn(f))]
-				if o != nil && o != x && !probe.Same(x.Meta(spec.MetaProgressToken), tokenIn(f)) {
+				if o != nil && o != x && !ofTask(x, o) && !probe.Same(x.Meta(spec.MetaProgressToken), tokenIn(f)) {
 					c.Fail(x, "the stream of %s holds the progress of another request, %s", x.Method, o.Method).In(f, "").And(o)
 					return
 				}
