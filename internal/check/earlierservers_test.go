@@ -133,6 +133,7 @@ func TestServersOfTheHandshakeEra(t *testing.T) {
 			at: http2511, faults: []mock.Fault{mock.On("").OfCode(spec.CodeMethodNotFound).HTTP(http.StatusNotFound, "text/plain", "no"), mock.On(spec.MethodPing).HTTP(http.StatusNotFound, "text/plain", "no")},
 			id: "jsonrpc.method-not-found-32601", want: rule.Fail,
 		},
+		"a second initialize ends the session": {at: http2511, wrap: givesWay, id: "lifecycle.reinitialize", want: rule.Pass},
 		"no resource can be watched": {
 			at: http2511, faults: []mock.Fault{mock.On(spec.MethodResourcesSubscribe).Error(spec.CodeInvalidParams, "it never changes")},
 			id: "resources.subscribe-legacy", want: rule.Warn,
@@ -360,4 +361,20 @@ func TestProgressOfATask(t *testing.T) {
 			t.Errorf("%q: want %s: %s", asks, want, show(o))
 		}
 	}
+}
+
+// givesWay ends the session in which a client begins another one.
+func givesWay(h http.Handler) http.Handler {
+	var gone sync.Map
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get(spec.HeaderSessionID)
+		if _, is := gone.Load(id); is {
+			http.Error(w, "no such session", http.StatusNotFound)
+			return
+		}
+		if id != "" && messageOf(r).Method == spec.MethodInitialize {
+			gone.Store(id, true)
+		}
+		h.ServeHTTP(w, r)
+	})
 }

@@ -219,13 +219,11 @@ func (c *Case) Start(conn *Conn, r *Request) *Stream {
 	return &Stream{conn: on, call: k, ctx: c.ctx}
 }
 
-// seen skips the case where a message was held back, and where its session was
-// over.
+// seen skips the case where a message was held back.
 func (c *Case) seen(x *Exchange) *Exchange {
 	if x.Err == errNotMine {
 		c.Skip("%v; --target-is-mine allows it", errNotMine)
 	}
-	c.lapsed(x)
 	return x
 }
 
@@ -319,6 +317,9 @@ func Owns(id string) bool {
 
 // Pass says that something was looked at and holds. x may be nil.
 func (c *Case) Pass(x *Exchange) {
+	if x != nil && c.lapsed(x) {
+		return
+	}
 	c.verdict.Seen++
 	if c.verdict.Shown == nil {
 		c.verdict.Shown = x

@@ -69,7 +69,7 @@ func (c *Conn) Adopt(x *Exchange) spec.Revision {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.greeting = x
-	c.agreed, c.session = 0, ""
+	c.agreed, c.session, c.over = 0, "", false
 	if r, err := spec.ParseRevision(Text(x.Member("protocolVersion"))); err == nil && x.OK() && r.Era() == spec.Legacy {
 		c.agreed = r
 	}
