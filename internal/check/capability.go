@@ -259,6 +259,9 @@ func capabilitiesRespected(c *probe.Case, t *probe.Traffic) {
 // declaredTo reports whether the server declares a capability to the client of a
 // connection: in the handshake era it may tell each another.
 func declaredTo(t *probe.Traffic, conn int, path string) bool {
+	if t.Revision.Era() != spec.Legacy {
+		return t.Facts.Declares(path)
+	}
 	greetings := probe.Known(t, "greetings", func() map[int][]*probe.Exchange {
 		out := map[int][]*probe.Exchange{}
 		for _, x := range t.Exchanges {

@@ -88,7 +88,7 @@ var toolResultRules = []Rule{
 			plainCall.Set("/result/content/-", `{"type":"resource","resource":{"uri":"mcprove://embedded","text":"a"}}`),
 			mock.On(spec.MethodDiscover).When(elicitingClient).Remove("/result/capabilities/resources"),
 			mock.On(spec.MethodInitialize).When(mock.HasParam("/capabilities/roots"), mock.RevisionIs(spec.Rev20251125)).Remove("/result/capabilities/resources"),
-		}},
+		}, Also: []string{"lifecycle.capabilities-respected"}}, // the clients that are not told of them hear of their changes
 	},
 	{
 		Info: rule.Info{
