@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -197,9 +198,12 @@ func (v *visit) lost(r *check.Result) error {
 	err := x.Err
 	if x.Head != nil && x.Message() == nil {
 		err = transport.StatusError(x.Head, x.Body)
+		if s := x.Head.Status; s == http.StatusMethodNotAllowed || s == http.StatusNotImplemented {
+			err = &transport.Error{Reason: transport.NotMCP, Status: s, Detail: fmt.Sprintf("HTTP %d: what is at this path takes no POST", s)}
+		}
 	}
 	switch transport.ReasonOf(err) {
-	case transport.Unreachable, transport.NotStarted, transport.AuthNeeded, transport.TLSFailed, transport.NotFound:
+	case transport.Unreachable, transport.NotStarted, transport.AuthNeeded, transport.TLSFailed, transport.NotFound, transport.NotMCP:
 		return err
 	case transport.Died, transport.Broken, transport.Closed:
 		if v.target.Kind() == transport.Stdio { // which of them it is hangs on what was noticed first

@@ -6,10 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/transport"
+	"github.com/mcprove/mcprove/wire"
 )
 
 // shared is an exchange that was made once for all.
@@ -94,6 +96,8 @@ func (x *Exchange) Brief() string {
 			return with(e.Detail)
 		}
 		return with(clip(x.Err.Error()))
+	case len(x.Body) > 0 && x.Head != nil && wire.Read(x.Body).IsResponse():
+		return with("a JSON-RPC message whose Content-Type is " + clip(strconv.Quote(x.Head.Get("Content-Type"))))
 	case len(x.Body) > 0:
 		return with("a body that is no JSON-RPC message")
 	case status != "":
