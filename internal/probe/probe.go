@@ -267,16 +267,16 @@ const (
 func (p *Probe) allowance() time.Duration {
 	first := cmp.Or(p.o.Start, firstStart)
 	if took := p.SlowestStart(); took != 0 {
-		return min(first, laterStart+4*took)
+		return min(first, laterStart+6*took)
 	}
 	return first
 }
 
-// firstStart bounds, where the user says nothing else, the wait for the first word of a process; laterStart is the
-// least that later ones get.
+// firstStart bounds, where the user says nothing else, the wait for the first word
+// of a process; laterStart is the least that later ones get.
 const (
 	firstStart = 25 * time.Second
-	laterStart = 3 * time.Second
+	laterStart = 5 * time.Second
 )
 
 // wasSilent takes note that nothing came in time.
