@@ -39,7 +39,7 @@ var secLeakRules = []Rule{
 		},
 		In: every, Watch: secretInSurface,
 		Break: Break{Faults: []mock.Fault{
-			mock.On(spec.MethodToolsList).OnPage(1).Set("/result/tools/0/description", `"Uses the key AKIAIOSFODNN7EXAMPLE of the office."`),
+			mock.On(spec.MethodToolsList).OnPage(1).Set("/result/tools/0/description", `"Uses the key AKIATIDEOFFICE4NOTES of the office."`),
 		}},
 	},
 	{
@@ -111,7 +111,11 @@ func errorLeak(c *probe.Case, t *probe.Traffic) {
 			c.Fail(x, "an error shows %s", what)
 			return
 		}
-		if what := insideIn(text); what != "" {
+		sent := ""
+		if x.Sent != nil {
+			sent = string(x.Sent.Raw) // it may be repeated
+		}
+		if what := insideIn(text, sent); what != "" {
 			say := c.Fail
 			if t.Stdio() {
 				say = c.Warn

@@ -5,6 +5,7 @@ package check
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +44,7 @@ var secSurfaceRules = []Rule{
 			ID: ruleSurfaceCalls, Level: rule.MustNot, Basis: rule.Harm, Section: toolsListing,
 			Title: "what the server shows does not change by calls of its tools", Why: surfaceWhy, Fix: surfaceFix,
 			Detail: "the lists are read before and after each of up to 25 calls of tools that may be called, for a few seconds at most; " +
-				"the first change is reported, and how many calls came before it",
+				"the first change is reported, and how many calls came before it. That an item comes or goes is worth no more than a note where the server declares listChanged",
 		},
 		In: every, Check: surfaceAfterCalls, Needs: "--tool", Apart: true, Under: changesByUse,
 		Break: Break{Faults: []mock.Fault{poisoned(mock.On(spec.MethodToolsList).OnPage(1).When(mock.EarlierHas("/params/_meta/dev.mcprove~1calls-3")))}},
@@ -133,13 +134,19 @@ func (s *showing) add(method string, pages []*probe.Exchange) {
 			if n++; n > 1 {
 				s.text = append(s.text, ',')
 			}
-			s.text = append(s.text, canonicalText(e)...)
+			s.text = append(s.text, timeOfDay.ReplaceAllStringFunc(canonicalText(e), atMidnight)...)
 		}
 	}
 	s.text = append(s.text, ']')
 }
 
 func (s *showing) end() { s.text = append(s.text, '}') }
+
+// timeOfDay is what a clock shows. A server that tells the time in what it lists
+// changes by itself, and twice in a second it does not.
+var timeOfDay = regexp.MustCompile(`\d{1,2}:\d{2}:\d{2}(\.\d+)?|\b\d{1,2}:\d{2}\b`)
+
+func atMidnight(string) string { return "00:00" }
 
 func asIs(r *probe.Request) *probe.Request { return r }
 
@@ -165,7 +172,10 @@ type mutation struct {
 }
 
 // mutated compares; nil where nothing that anybody can observe differs.
-func mutated(a, b showing) *mutation {
+func mutated(a, b showing) *mutation { return mutatedBut(a, b, nil) }
+
+// mutatedBut is mutated but for some changes.
+func mutatedBut(a, b showing, but func(contract.Change) bool) *mutation {
 	if bytes.Equal(a.text, b.text) {
 		return nil
 	}
@@ -176,12 +186,26 @@ func mutated(a, b showing) *mutation {
 		return &mutation{Change: contract.Change{Class: contract.Routing, Message: "the bytes of the lists differ"}, items: 1}
 	}
 	cs := slices.DeleteFunc(contract.Compare(was, is, contract.Options{}).Changes, func(ch contract.Change) bool {
-		return ch.Class <= contract.Cosmetic
+		return ch.Class <= contract.Cosmetic || but != nil && but(ch)
 	})
 	if len(cs) == 0 {
 		return nil
 	}
 	return &mutation{cs[0], len(cs)}
+}
+
+// comesOrGoes reports whether a change is that an item is there, or is not, and
+// not that one means something else.
+func comesOrGoes(ch contract.Change) bool {
+	return ch.Pointer == "" && (ch.Before == nil) != (ch.After == nil)
+}
+
+// announced leaves out what a server says beforehand: that its lists change.
+func announced(c *probe.Case) func(contract.Change) bool {
+	families := map[string]string{"tool": "tools", "prompt": "prompts", "resource": "resources", "template": "resources"}
+	return func(ch contract.Change) bool {
+		return comesOrGoes(ch) && c.Facts().Declares(families[ch.Kind]+".listChanged")
+	}
 }
 
 // blame judges a mutation: what an item means may never change; that there are
@@ -244,8 +268,11 @@ func surfaceAfterCalls(c *probe.Case) {
 	if !ok {
 		return
 	}
+	if changedBefore(c, all) {
+		return
+	}
 	begin := time.Now()
-	made := 0
+	made, noted := 0, false
 	for made < surfaceCalls && time.Since(begin) < surfaceBudget && c.Context().Err() == nil {
 		t := tools[made%len(tools)]
 		made++
@@ -263,9 +290,14 @@ func surfaceAfterCalls(c *probe.Case) {
 			c.Skip("after %d calls the lists could not be read", made)
 			return
 		}
-		if m := mutated(first, now); m != nil {
+		if m := mutatedBut(first, now, announced(c)); m != nil {
 			m.blame(c, first, now, "after "+calls(made))
 			return
+		}
+		if m := mutated(first, now); m != nil && !noted {
+			noted = true
+			x, y := pageThatDiffers(first, now)
+			c.Note(y, "after %s: %s, of a list that the server says to change", calls(made), m.Message).And(x).Of(m.Kind, m.Name)
 		}
 	}
 	if made < surfaceCalls {
@@ -273,6 +305,29 @@ func surfaceAfterCalls(c *probe.Case) {
 		return
 	}
 	c.Pass(all.pages[0])
+}
+
+// changedBefore blames what changed by the calls that other rules made, where a
+// server counts those of all clients together: for everybody, and not for a new
+// connection alone.
+func changedBefore(c *probe.Case, now showing) bool {
+	if c.Probe().OneStream() {
+		return false // the process is new
+	}
+	first, ok := atFirst(c)
+	if !ok {
+		return false
+	}
+	meant := func(ch contract.Change) bool { return comesOrGoes(ch) || ch.Class < contract.Routing }
+	if mutatedBut(first, now, meant) == nil {
+		return false
+	}
+	shared, ok := lookAt(c, nil, asIs, lists(c))
+	if !ok || !bytes.Equal(shared.text, now.text) {
+		return false
+	}
+	mutatedBut(first, now, meant).blame(c, first, now, "since the run began, in which tools were called")
+	return true
 }
 
 // surfaceMarks are the numbers of calls after which every list is read.
@@ -298,7 +353,7 @@ func quickTools(c *probe.Case) []probe.Tool {
 }
 
 func surfacePerConnection(c *probe.Case) {
-	first, ok := steadily(c, nil, asIs)
+	first, ok := shownFirst(c) // before anything was asked that may change it for the connection
 	if !ok {
 		return
 	}
@@ -310,15 +365,16 @@ func surfacePerConnection(c *probe.Case) {
 	if !ok {
 		return
 	}
-	again, ok := look(c, nil, asIs)
-	switch m := mutated(first, second); {
-	case !ok || !bytes.Equal(first.text, again.text):
-		c.Skip("the lists change by themselves, so that connections cannot be compared")
-	case m != nil:
-		m.blame(c, first, second, "another connection is shown something else, the same every time")
-	default:
+	m := mutated(first, second)
+	if m == nil {
 		c.Pass(second.pages[0])
+		return
 	}
+	if again, ok := look(c, nil, asIs); !ok || !bytes.Equal(first.text, again.text) {
+		c.Skip("the lists change by themselves, so that connections cannot be compared")
+		return
+	}
+	m.blame(c, first, second, "another connection is shown something else, the same every time")
 }
 
 func surfacePerIdentity(c *probe.Case) {
@@ -352,14 +408,20 @@ func surfacePerIdentity(c *probe.Case) {
 
 // shownFirst is what the run was shown when it began.
 func shownFirst(c *probe.Case) (s showing, ok bool) {
-	all := lists(c)
-	if len(all) == 0 {
+	if len(lists(c)) == 0 {
 		c.Skip("the server lists nothing")
 		return s, false
 	}
-	for _, l := range all {
+	if s, ok = atFirst(c); !ok {
+		c.Skip("the lists cannot be read to their end")
+	}
+	return s, ok
+}
+
+// atFirst is shownFirst, and says nothing.
+func atFirst(c *probe.Case) (s showing, ok bool) {
+	for _, l := range lists(c) {
 		if !l.Whole {
-			c.Skip("the lists cannot be read to their end")
 			return s, false
 		}
 		s.add(l.Method, l.Pages)
