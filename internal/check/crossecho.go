@@ -40,12 +40,14 @@ func echoes(c *probe.Case, n int) []*telltale {
 				return &telltale{request: c.Probe().CallRequest(t.Item, arguments), mark: mark}
 			}
 			control := called("mcprove-" + run)
-			if x := c.Send(control.request); !x.OK() || !control.is(x) || bytes.Equal(x.Member("isError"), []byte("true")) {
+			x := c.Send(control.request)
+			if !x.OK() || !control.is(x) || bytes.Equal(x.Member("isError"), []byte("true")) {
 				continue
 			}
 			out := make([]*telltale, n)
 			for i := range out {
 				out[i] = called(fmt.Sprintf("mcprove-%s-%02d-of", run, i))
+				out[i].usual = x.End.Sub(x.Start)
 			}
 			return out
 		}
@@ -67,10 +69,10 @@ func overlaps(c *probe.Case, quick []*telltale) []*telltale {
 		return nil
 	}
 	x := c.Send(c.Probe().CallRequest(tool.Item, tool.Arguments))
-	if !x.OK() {
-		return nil
+	if !x.OK() || bytes.Equal(x.Member("isError"), []byte("true")) {
+		return nil // a failure may be told of any call in the same words
 	}
-	slow := &telltale{request: c.Probe().CallRequest(tool.Item, tool.Arguments), content: canonicalText(x.Result())}
+	slow := &telltale{request: c.Probe().CallRequest(tool.Item, tool.Arguments), content: canonicalText(x.Result()), usual: x.End.Sub(x.Start)}
 	out := slices.Clone(quick[:min(len(quick), mostOverlaps)])
 	for i := range out {
 		if i%4 == 0 || i%4 == 3 { // for each of two clients that take turns

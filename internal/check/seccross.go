@@ -5,6 +5,7 @@ package check
 import (
 	"crypto/rand"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -79,6 +80,8 @@ type telltale struct {
 	mark string
 	// content is what its answer has, in the form that equal results have.
 	content string
+	// usual is how long its answer takes where a tool works for it.
+	usual time.Duration
 }
 
 // is reports whether an answer is that of the request.
@@ -162,6 +165,7 @@ type crossing struct {
 // atOnce sends requests at once, each on its connection, and waits for all.
 func atOnce(c *probe.Case, on func(i int) *probe.Conn, asked []*telltale, id func(i int) string) *crossing {
 	streams := make([]*probe.Stream, len(asked))
+	begin := time.Now()
 	for i, t := range asked {
 		r := t.request
 		if v := id(i); v != "" {
@@ -169,13 +173,24 @@ func atOnce(c *probe.Case, on func(i int) *probe.Conn, asked []*telltale, id fun
 		}
 		streams[i] = c.Start(on(i), r)
 	}
+	// What silence there was before says nothing of how long a tool may take.
+	usual := time.Duration(0)
+	for _, t := range asked {
+		usual = max(usual, t.usual)
+	}
+	more := 4*usual - c.Probe().Patience()
 	k := &crossing{asked: asked}
 	collect := func(patience time.Duration) { k.sort(c, streams, time.Now().Add(patience)) }
 	if !c.Probe().OneStream() || !streams[0].Same(streams[1]) {
 		k.answered = make([]*probe.Exchange, len(streams))
 		var wait sync.WaitGroup
 		for i, s := range streams {
-			wait.Go(func() { k.answered[i] = s.Answer() })
+			wait.Go(func() {
+				if more > 0 {
+					s.Until(more, heard)
+				}
+				k.answered[i] = s.Answer()
+			})
 		}
 		wait.Wait()
 		collect = func(patience time.Duration) {
@@ -187,13 +202,31 @@ func atOnce(c *probe.Case, on func(i int) *probe.Conn, asked []*telltale, id fun
 			}
 		}
 	} else {
-		collect(c.Probe().Patience())
+		collect(c.Probe().Patience() + max(0, more))
 	}
 	if len(k.lost()) > 0 {
-		k.idle = c.SendOn(on(0), c.Request(c.Probe().Plainest(), "")).OK() && c.SendOn(on(1), c.Request(c.Probe().Plainest(), "")).OK()
+		k.idle = !k.trickled(begin) && c.SendOn(on(0), c.Request(c.Probe().Plainest(), "")).OK() && c.SendOn(on(1), c.Request(c.Probe().Plainest(), "")).OK()
 		collect(lateAnswer)
 	}
 	return k
+}
+
+// trickled reports whether answers were still coming one after the other when
+// the wait for them ended: a server that does one thing at a time, or may ask
+// its own source so often, has lost nothing.
+func (k *crossing) trickled(begin time.Time) bool {
+	times := []time.Time{begin}
+	for _, x := range k.answered {
+		if x.Response != nil {
+			times = append(times, x.Response.Time)
+		}
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	longest := time.Duration(0)
+	for i := range times[1:] {
+		longest = max(longest, times[i+1].Sub(times[i]))
+	}
+	return time.Since(times[len(times)-1]) < 2*longest
 }
 
 // lateAnswer is how long an answer may come after that of a later request.
@@ -340,11 +373,48 @@ func crossClients(c *probe.Case) {
 		if a == nil || b == nil {
 			return nil
 		}
-		return atOnce(c, func(i int) *probe.Conn {
+		turns := func(i int) *probe.Conn {
 			if i%2 == 0 {
 				return a
 			}
 			return b
-		}, asked, func(i int) string { return fmt.Sprintf(`"mcprove-%d"`, i/2) })
+		}
+		equal := func() *crossing {
+			return atOnce(c, turns, asked, func(i int) string { return fmt.Sprintf(`"mcprove-%d"`, i/2) })
+		}
+		k := equal()
+		i := k.refused()
+		if i < 0 {
+			return k
+		}
+		// A limit of what may be under way refuses others too, and not the same again.
+		control := atOnce(c, turns, asked, func(i int) string { return fmt.Sprintf(`"mcprove-own-%d"`, i) })
+		if control.refused() < 0 && !control.astray() && equal().refused() >= 0 {
+			c.Fail(k.answered[i], "%s with id %s was refused while another client had a request under the same id, and is not under an id of its own", k.answered[i].Method, short(k.answered[i].ID)).
+				And(k.answered[i^1], control.answered[i])
+			return nil
+		}
+		return k
 	})
+}
+
+// refused is the first request that got an error that is not its own answer,
+// though it was well-formed; -1 without one. That the server has too much to do
+// is none, nor is that a session is gone.
+func (k *crossing) refused() int {
+	for i, x := range k.answered {
+		m := x.Message()
+		said := m != nil && m.Error != nil && !k.asked[i].is(x)
+		switch x.Status() {
+		case 0, http.StatusOK:
+			if said {
+				return i
+			}
+		case http.StatusBadRequest, http.StatusConflict:
+			if said || m == nil {
+				return i
+			}
+		}
+	}
+	return -1
 }

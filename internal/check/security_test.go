@@ -216,3 +216,97 @@ func TestSurfacesThatChange(t *testing.T) {
 		})
 	}
 }
+
+// queue does one thing at a time.
+type queue struct {
+	takes time.Duration
+	once  sync.Once
+	turn  chan struct{}
+}
+
+func (q *queue) work(r *http.Request) {
+	q.once.Do(func() { q.turn = make(chan struct{}, 1) }) // where the clock is virtual
+	select {
+	case q.turn <- struct{}{}:
+		time.Sleep(q.takes)
+		<-q.turn
+	case <-r.Context().Done():
+	}
+}
+
+// What waits for its turn is not lost, and what is refused everywhere in the same
+// words is the answer to nothing else.
+func TestCrossingsOfBusyServers(t *testing.T) {
+	all := []string{"sec.cross-wire-unique", "sec.cross-wire-duplicate", "sec.cross-wire-two-sessions"}
+	t.Run("calls wait for their turn", func(t *testing.T) {
+		q := &queue{takes: time.Second}
+		s := &plainServer{capabilities: `{"tools":{}}`, answer: func(r *http.Request, m *plainMessage) string {
+			switch {
+			case m.Method == spec.MethodToolsList:
+				return toolsOf(echoTool)
+			case m.Method == spec.MethodToolsCall && m.Params.Name == "echo":
+				q.work(r)
+				return said(m.Params.Arguments.Text)
+			}
+			return ""
+		}}
+		got := s.judged(t, check.Options{}, all...)
+		for _, id := range all {
+			wants(t, got, id, rule.Pass, rule.Skip)
+		}
+	})
+	t.Run("calls are refused in the same words", func(t *testing.T) {
+		var under atomic.Int64
+		const busy = `"result":{"content":[{"type":"text","text":"the upstream is busy"}],"isError":true}`
+		s := &plainServer{capabilities: `{"tools":{}}`, answer: func(_ *http.Request, m *plainMessage) string {
+			switch {
+			case m.Method == spec.MethodToolsList:
+				return toolsOf(echoTool, `{"name":"forecast","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`)
+			case m.Method == spec.MethodToolsCall:
+				defer under.Add(-1)
+				many := under.Add(1) > 2
+				if m.Params.Name == "forecast" || many {
+					time.Sleep(400 * time.Millisecond)
+				}
+				if many || m.Params.Name == "forecast" {
+					return busy
+				}
+				return said(m.Params.Arguments.Text)
+			}
+			return ""
+		}}
+		got := s.judged(t, check.Options{}, all...)
+		for _, id := range all {
+			wants(t, got, id, rule.Pass, rule.Skip)
+		}
+	})
+	t.Run("equal ids of two clients are refused", func(t *testing.T) {
+		var mu sync.Mutex
+		under := map[string]bool{}
+		s := &plainServer{capabilities: `{"tools":{}}`, answer: func(_ *http.Request, m *plainMessage) string {
+			switch {
+			case m.Method == spec.MethodToolsList:
+				return toolsOf(echoTool)
+			case m.Method == spec.MethodToolsCall:
+				id := string(m.ID)
+				mu.Lock()
+				taken := under[id]
+				under[id] = true
+				mu.Unlock()
+				if taken {
+					return `"error":{"code":-32600,"message":"the id is under way"}`
+				}
+				time.Sleep(50 * time.Millisecond)
+				mu.Lock()
+				delete(under, id)
+				mu.Unlock()
+				return said(m.Params.Arguments.Text)
+			}
+			return ""
+		}}
+		got := s.judged(t, check.Options{}, all...)
+		wants(t, got, all[0], rule.Pass)
+		wants(t, got, all[1], rule.Pass)
+		wants(t, got, all[2], rule.Fail)
+	})
+}
