@@ -22,7 +22,7 @@ var secSessionRules = []Rule{
 			Title: "the ids of sessions have enough that is random",
 			Why:   "whoever guesses the id of another client's session reads its messages, and acts in its name",
 			Fix:   "make the id of 128 bits from a cryptographically secure source, such as a random UUID",
-			Detail: "judged by the ids of two dozen sessions. It fails where they count on; it is a warning where fewer than 96 bits vary among them, " +
+			Detail: "judged by the ids of two dozen sessions. It fails where they count on; it is a warning where fewer than 72 bits vary among them, " +
 				"by the places that differ and the alphabet used there. What varies may still be predictable",
 		},
 		In: streamable, Check: sessionEntropy, Apart: true, Under: []string{"session.id-secure"},
@@ -44,7 +44,7 @@ var secSessionRules = []Rule{
 // Bounds on the ids of sessions.
 const (
 	entropySessions = 24
-	entropyBits     = 96
+	entropyBits     = 72 // a UUID of version 7 has 74
 )
 
 func sessionEntropy(c *probe.Case) {

@@ -3,6 +3,7 @@
 package check_test
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,8 +15,10 @@ import (
 	"time"
 
 	"github.com/mcprove/mcprove/internal/check"
+	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
 )
 
 // plainServer is a server of the handshake era without sessions, of the kind
@@ -309,4 +312,69 @@ func TestCrossingsOfBusyServers(t *testing.T) {
 		wants(t, got, all[1], rule.Pass)
 		wants(t, got, all[2], rule.Fail)
 	})
+}
+
+// A refusal that has a number of its own each time tells nothing by that.
+func TestRefusalsWithNumbers(t *testing.T) {
+	const id = "sec.state-oracle"
+	refused := mock.On(spec.MethodToolsCall).When(mock.AnswerHas("/error"))
+	other := mock.On(spec.MethodToolsCall).When(mock.ParamIs("/requestState", `"bWNwcm92ZS1uby1zdGF0ZQ"`)).Set("/error/message", `"The state cannot be decoded"`)
+	for name, tc := range map[string]struct {
+		faults []mock.Fault
+		want   rule.Status
+	}{
+		"in the data":                  {[]mock.Fault{refused.Set("/error/data", `{"trace":"{{/id}}"}`)}, rule.Pass},
+		"in the message":               {[]mock.Fault{refused.Set("/error/message", `"refused, see {{/id}}"`)}, rule.Skip},
+		"in the data, and other words": {[]mock.Fault{refused.Set("/error/data", `{"trace":"{{/id}}"}`), other}, rule.Warn},
+	} {
+		t.Run(name, func(t *testing.T) {
+			script := specimen()
+			script.Faults = append(script.Faults, tc.faults...)
+			wants(t, judgeBy(t, script, newest(transport.StreamableHTTP), check.Options{Only: []string{id}}), id, tc.want)
+		})
+	}
+}
+
+// The header of an encrypted token can be read by everybody, and what is in it
+// by nobody.
+func TestStatesThatCannotBeRead(t *testing.T) {
+	const id = "sec.state-readable"
+	for state, want := range map[string]rule.Status{
+		"eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0..48V1_ALb6US04U3b.5eym8TW_c8SuK0ltJ3rpYIzOeDQz7TALvtu6UG9oMo4vpzs9tX.XFBoMYUZodetZdvTiFvSkQ": rule.Pass,
+		"eyJhbGciOiJIUzI1NiJ9.AAECAwQFBgcICQ.c2lnbmVkLWJ5LXRoZS1vZmZpY2Utb2YtdGlkZXM":                                                         rule.Pass,
+		"eyJhbGciOiJIUzI1NiJ9.eyJzdGVwIjoxfQ.c2lnbmVkLWJ5LXRoZS1vZmZpY2Utb2YtdGlkZXM":                                                         rule.Warn,
+	} {
+		script := specimen()
+		script.Faults = append(script.Faults, mock.On(spec.MethodToolsCall).When(mock.AnswerHas("/result/requestState")).Set("/result/requestState", `"`+state+`"`))
+		wants(t, judgeBy(t, script, newest(transport.StreamableHTTP), check.Options{Only: []string{id}}), id, want)
+	}
+}
+
+// A UUID of any version that is mostly random is as good as the specification
+// asks for (RFC 9562, section 5.7).
+func TestSessionsByUUID(t *testing.T) {
+	const id = "sec.session-entropy"
+	var got map[string]check.Outcome
+	s := &plainServer{capabilities: `{"tools":{}}`, answer: func(_ *http.Request, m *plainMessage) string {
+		if m.Method == spec.MethodToolsList {
+			return toolsOf(echoTool)
+		}
+		return ""
+	}}
+	o := check.Options{Only: []string{id}}
+	o.Revision, o.Listen = spec.Rev20250618, listenInside
+	synctest.Test(t, func(t *testing.T) {
+		got = judgeAt(t, handled(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get(spec.HeaderSessionID) == "" {
+				time.Sleep(2 * time.Millisecond)
+				var random [10]byte
+				_, _ = rand.Read(random[:])
+				random[0], random[2] = random[0]&0x0f|0x70, random[2]&0x3f|0x80
+				h := fmt.Sprintf("%012x%x", time.Now().UnixMilli(), random)
+				w.Header().Set(spec.HeaderSessionID, strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-"))
+			}
+			s.ServeHTTP(w, r)
+		}), o)
+	})
+	wants(t, got, id, rule.Pass)
 }

@@ -275,6 +275,8 @@ func alphabet(used []byte) int {
 		return 10
 	case only("0123456789abcdefABCDEF-"):
 		return 16
+	case only("0123456789abcdefghijklmnopqrstuvwxyz-"), only("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-"):
+		return 36
 	}
 	return 64
 }
