@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,8 +87,9 @@ func hostForbidden(c *probe.Case) {
 	if p := u.Port(); p != "" {
 		host += ":" + p
 	}
-	alone := c.Once(plain.Header("Host", host).Planting("a foreign Host"))
-	rebound := c.Once(plain.Header("Host", host).Header(spec.HeaderOrigin, "http://"+host).Planting("a foreign Host and the Origin of a page there"))
+	page := ofPage(c, plain)
+	alone := c.Once(page.Header("Host", host).Planting("a foreign Host"))
+	rebound := c.Once(page.Header("Host", host).Header(spec.HeaderOrigin, "http://"+host).Planting("a foreign Host and the Origin of a page there"))
 	switch {
 	case alone.Sent == nil || rebound.Sent == nil:
 	case rebound.OK() && fromOrigin(c, plain, foreignOrigin, "a foreign Origin").OK():
@@ -100,6 +102,27 @@ func hostForbidden(c *probe.Case) {
 		c.Pass(alone)
 	}
 }
+
+// ofPage is a request without what only the user's own client has: tokens and
+// keys in headers. A page knows none of them; cookies are the browser's.
+func ofPage(c *probe.Case, plain *probe.Request) *probe.Request {
+	r := plain
+	x := c.Once(plain)
+	if x.SentHead == nil {
+		return r
+	}
+	for _, f := range x.SentHead.Header {
+		switch name := strings.ToLower(f.Name); {
+		case strings.HasPrefix(name, "mcp-"), slices.Contains(ofEveryRequest, name):
+		default:
+			r = r.NoHeader(f.Name)
+		}
+	}
+	return r
+}
+
+// ofEveryRequest are the headers of a request beside those of the protocol.
+var ofEveryRequest = []string{"host", "accept", "accept-encoding", "connection", "content-type", "content-length", "transfer-encoding", "user-agent", "cookie"}
 
 // lookAlikes are foreign origins that have the name of the server in them.
 func lookAlikes(c *probe.Case) (values, what []string) {
@@ -167,10 +190,11 @@ func simpleRequest(c *probe.Case) {
 	if !ok {
 		return
 	}
+	bare := ofPage(c, plain)
 	for _, s := range simple {
-		r := plain.NoHeader(spec.HeaderContentType)
+		r := bare.NoHeader(spec.HeaderContentType)
 		if s.media != "" {
-			r = plain.Header(spec.HeaderContentType, s.media)
+			r = bare.Header(spec.HeaderContentType, s.media)
 		}
 		r = r.Planting("a request " + s.what)
 		page := c.Once(r.Header(spec.HeaderOrigin, foreignOrigin).Header("Sec-Fetch-Site", "cross-site").Header("Sec-Fetch-Mode", "no-cors"))

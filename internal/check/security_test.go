@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
 	"github.com/mcprove/mcprove/transport"
+	"github.com/mcprove/mcprove/wire"
 )
 
 // plainServer is a server of the handshake era without sessions, of the kind
@@ -377,4 +379,46 @@ func TestSessionsByUUID(t *testing.T) {
 		}), o)
 	})
 	wants(t, got, id, rule.Pass)
+}
+
+// A page sends no token of the user: where one is needed, nothing that a page
+// sends is served.
+func TestPagesHaveNoToken(t *testing.T) {
+	ids := []string{"sec.simple-request", "sec.host-403"}
+	for name, tc := range map[string]struct {
+		guarded string // the header that is needed
+		want    rule.Status
+	}{
+		"a token":         {"Authorization", rule.Pass},
+		"a key":           {"X-Api-Key", rule.Pass},
+		"nothing of both": {"Accept", rule.Warn},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &plainServer{capabilities: `{"tools":{}}`, answer: func(_ *http.Request, m *plainMessage) string {
+				if m.Method == spec.MethodToolsList {
+					return toolsOf(echoTool)
+				}
+				return ""
+			}}
+			h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.Header.Get(tc.guarded) == "":
+					w.WriteHeader(http.StatusUnauthorized)
+				case r.Header.Get("Origin") != "":
+					w.WriteHeader(http.StatusForbidden)
+				default:
+					s.ServeHTTP(w, r)
+				}
+			}))
+			defer h.Close()
+			o := check.Options{Only: ids}
+			o.Revision = spec.Rev20250618
+			target := &transport.HTTP{URL: h.URL, Header: []wire.HeaderField{{Name: "Authorization", Value: "Bearer of-the-office"}, {Name: "X-Api-Key", Value: "of-the-office"}}}
+			got := judgeAt(t, target, o)
+			for _, id := range ids {
+				wants(t, got, id, tc.want)
+			}
+		})
+	}
 }
