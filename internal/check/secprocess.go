@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/mcprove/mcprove/contract"
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/rule"
 )
@@ -30,7 +31,7 @@ var secProcessRules = []Rule{
 			ID: "sec.surface-after-restart", Level: rule.MustNot, Basis: rule.Harm, Section: toolsListing, Transport: "stdio",
 			Title: "what the server shows is the same after a restart, and in an empty home", Why: surfaceWhy, Fix: surfaceFix,
 			Detail: "a process is started again after the first has ended, and once more in a home without any file; " +
-				"the latter not where a package runner would have to fetch the server anew",
+				"the latter not where a package runner would have to fetch the server anew, and not of items that are in one of the homes alone: what was set up there is",
 		},
 		In: every, Check: surfaceAfterRestart, Apart: true, Whole: true,
 	},
@@ -67,8 +68,8 @@ func usualFace(c *probe.Case) (showing, bool) {
 }
 
 // faces compares what a process shows to what is shown usually, and blames a
-// difference that is there again.
-func faces(c *probe.Case, is func() map[string]string, when string) {
+// difference that is there again, but for some.
+func faces(c *probe.Case, is func() map[string]string, when string, but func(contract.Change) bool) {
 	first, ok := usualFace(c)
 	if !ok {
 		return
@@ -77,7 +78,7 @@ func faces(c *probe.Case, is func() map[string]string, when string) {
 	if !ok {
 		return
 	}
-	m := mutated(first, second)
+	m := mutatedBut(first, second, but)
 	if m == nil {
 		c.Pass(second.pages[0])
 		return
@@ -98,7 +99,7 @@ func faces(c *probe.Case, is func() map[string]string, when string) {
 
 func surfacePerEnv(c *probe.Case) {
 	faces(c, func() map[string]string { return map[string]string{"CI": "true", "GITHUB_ACTIONS": "true"} },
-		"with CI and GITHUB_ACTIONS set another surface is shown")
+		"with CI and GITHUB_ACTIONS set another surface is shown", nil)
 }
 
 // runners fetch what they run, into the home.
@@ -143,5 +144,6 @@ func surfaceAfterRestart(c *probe.Case) {
 		_ = os.Mkdir(dir, 0o700) // a server that finds no home says so
 		return map[string]string{"CI": "", "GITHUB_ACTIONS": "", "HOME": dir, "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "XDG_DATA_HOME": "", "XDG_STATE_HOME": ""}
 	}
-	faces(c, fresh, "in an empty home another surface is shown")
+	// What a user set up is not there: accounts, and the tools that need one.
+	faces(c, fresh, "in an empty home another surface is shown", comesOrGoes)
 }

@@ -137,6 +137,10 @@ func facesOf(role string) []mock.Fault {
 		}
 	case "knows its home":
 		other = err == nil
+	case "is set up there":
+		if err != nil {
+			return []mock.Fault{mock.On(spec.MethodToolsList).OnPage(1).Remove("/result/tools/0")}
+		}
 	}
 	if !other {
 		return nil
@@ -155,6 +159,7 @@ func TestRulesOnProcesses(t *testing.T) {
 		"looks for CI":     {inCI: rule.Fail, again: rule.Pass},
 		"remembers":        {inCI: rule.Pass, again: rule.Fail},
 		"knows its home":   {inCI: rule.Pass, again: rule.Fail},
+		"is set up there":  {inCI: rule.Pass, again: rule.Pass}, // what nobody set up has nothing to show
 		"heeds the signal": {graceful: rule.Pass, left: rule.Pass, eof: rule.Pass},
 		"leaves a child":   {left: rule.Warn, eof: rule.Pass},
 		"ends late":        {left: rule.Pass, eof: rule.Pass},
@@ -165,7 +170,7 @@ func TestRulesOnProcesses(t *testing.T) {
 				Argv: []string{os.Args[0], "-test.run=TestServerProcess"},
 				Env:  []string{serverRole + "=" + role, "GORACE=atexit_sleep_ms=0", "HOME=" + t.TempDir()},
 			}
-			if role == "knows its home" {
+			if role == "knows its home" || role == "is set up there" {
 				target.Env[2] = "HOME=" + homeWithNote(t)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
