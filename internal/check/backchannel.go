@@ -4,6 +4,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/spec"
@@ -22,7 +23,7 @@ type BackChannel struct {
 // they had asked the client, and that neither answered nor asked in a run of the
 // modern era. Only what both runs called is compared.
 func BackChannels(older, newer *Result) []BackChannel {
-	failed := map[string]*probe.Exchange{}
+	failed := map[string][]*probe.Exchange{}
 	works := map[string]bool{}
 	for _, x := range newer.Traffic.Exchanges {
 		name := callOf(x)
@@ -30,8 +31,8 @@ func BackChannels(older, newer *Result) []BackChannel {
 		case name == "" || x.Response == nil:
 		case x.OK() && !isError(x):
 			works[name] = true // asking by a result is answering here
-		case failed[name] == nil:
-			failed[name] = x
+		default:
+			failed[name] = append(failed[name], x)
 		}
 	}
 	var out []BackChannel
@@ -40,11 +41,23 @@ func BackChannels(older, newer *Result) []BackChannel {
 		if name == "" || !x.OK() || isError(x) || works[name] || failed[name] == nil {
 			continue
 		}
-		if as := askedIn(x); len(as) > 0 && !slices.ContainsFunc(out, func(b BackChannel) bool { return b.Tool == name }) {
-			out = append(out, BackChannel{Tool: name, Asked: as[0].method, Older: x, Newer: failed[name]})
+		as := askedIn(x)
+		if len(as) == 0 || slices.ContainsFunc(out, func(b BackChannel) bool { return b.Tool == name }) {
+			continue
+		}
+		// A client that can answer, which the server could have asked by a result.
+		able := func(y *probe.Exchange) bool { return y.Declared(capabilityOf(as[0].method)) != nil }
+		if at := slices.IndexFunc(failed[name], able); at >= 0 {
+			out = append(out, BackChannel{Tool: name, Asked: as[0].method, Older: x, Newer: failed[name][at]})
 		}
 	}
 	return out
+}
+
+// capabilityOf is what a client declares that answers requests of a method.
+func capabilityOf(method string) string {
+	family, _, _ := strings.Cut(method, "/")
+	return family
 }
 
 // callOf is the tool that is called as it is meant to be, empty for any other

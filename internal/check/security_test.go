@@ -422,3 +422,15 @@ func TestPagesHaveNoToken(t *testing.T) {
 		})
 	}
 }
+
+// A tool that a client of the newer era never called with what it needs is not
+// known to need a back channel.
+func TestBackChannelsNeedACapableClient(t *testing.T) {
+	at := func(rev spec.Revision, only ...string) *check.Result {
+		return runBy(t, specimen(), stage{transport.StreamableHTTP, rev}, check.Options{Only: only})
+	}
+	older := at(spec.Rev20251125, "elicitation", "sampling", "roots")
+	for _, b := range check.BackChannels(older, at(spec.Latest, "sec.surface-after-calls")) {
+		t.Errorf("%s asked by %s, and by a client without capabilities: %s", b.Tool, b.Asked, b.Newer.Brief())
+	}
+}
