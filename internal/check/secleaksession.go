@@ -91,12 +91,13 @@ func sessionLeak(c *probe.Case) {
 	}
 }
 
-// openSessions begins sessions on a connection and leaves them alone. last is
-// the answer that gave none, nil where there was no such.
+// openSessions begins sessions on a connection and leaves them alone, one less
+// than the load has: another is begun at the end. last is the answer that gave
+// none, nil where there was no such.
 func (s *strain) openSessions(conn *probe.Conn) (ids []string, last *probe.Exchange) {
 	hello := s.c.Probe().Hello("{}")
 	until := time.Now().Add(openTime)
-	for len(ids) < s.load.Sessions && time.Now().Before(until) && s.takes(headRoom+len(hello.Encode([]byte("1000")))) {
+	for len(ids) < s.load.Sessions-1 && time.Now().Before(until) && s.takes(headRoom+len(hello.Encode([]byte("1000")))) {
 		x := s.ask(conn, hello, otherWait)
 		id := sessionIn(x)
 		if id == "" {

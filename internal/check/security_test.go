@@ -434,3 +434,35 @@ func TestBackChannelsNeedACapableClient(t *testing.T) {
 		t.Errorf("%s asked by %s, and by a client without capabilities: %s", b.Tool, b.Asked, b.Newer.Brief())
 	}
 }
+
+// The sessions of a load are all that are begun beside those of its two clients.
+func TestLoadOfSessions(t *testing.T) {
+	const id = "sec.session-leak"
+	var begun atomic.Int64
+	s := &plainServer{capabilities: `{"tools":{}}`, answer: func(_ *http.Request, m *plainMessage) string {
+		if m.Method == spec.MethodToolsList {
+			return toolsOf(echoTool)
+		}
+		return ""
+	}}
+	o := check.Options{Only: []string{id}, Intrusive: true}
+	o.Revision, o.Listen = spec.Rev20250618, listenInside
+	synctest.Test(t, func(t *testing.T) {
+		judgeAt(t, handled(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.Method == http.MethodDelete:
+				w.WriteHeader(http.StatusNoContent)
+				return
+			case r.Header.Get(spec.HeaderSessionID) == "":
+				begun.Add(1)
+				w.Header().Set(spec.HeaderSessionID, rand.Text())
+			}
+			s.ServeHTTP(w, r)
+		}), o)
+	})
+	load, _ := check.LoadOf(id)
+	// One for the run, one for its intrusive rules, and the client of this rule.
+	if most := int64(load.Sessions) + 3; begun.Load() > most || begun.Load() < most/2 {
+		t.Errorf("%d sessions, and %d are allowed", begun.Load(), most)
+	}
+}
