@@ -41,6 +41,17 @@ func credentialIn(s string) string {
 	return ""
 }
 
+// credentialLogged is credentialIn for a log, which shows what there was and
+// never the form of it.
+func credentialLogged(s string) string {
+	for _, secret := range probe.Secrets {
+		if secret.Form.MatchString(s) {
+			return secret.What
+		}
+	}
+	return ""
+}
+
 // Descriptions of tools show the form of a credential by what is none.
 var (
 	// sampleWord is in what is to be replaced, and in what documentation uses.

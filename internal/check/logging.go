@@ -182,7 +182,7 @@ func loggingSecrets(c *probe.Case, t *probe.Traffic) {
 	var bad, odd one
 	for _, s := range sayings(t, spec.NotificationMessage) {
 		params := string(s.Message().Params)
-		if what := credentialIn(params); what != "" {
+		if what := credentialLogged(params); what != "" {
 			bad.add(c.Fail, s, "a log message holds %s", what)
 			continue
 		}

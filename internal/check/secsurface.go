@@ -353,9 +353,11 @@ func quickTools(c *probe.Case) []probe.Tool {
 }
 
 func surfacePerConnection(c *probe.Case) {
-	first, ok := shownFirst(c) // before anything was asked that may change it for the connection
-	if !ok {
-		return
+	first, ok := atFirst(c) // before anything was asked that may change it for the connection
+	if !ok || len(lists(c)) == 0 {
+		if first, ok = steadily(c, nil, asIs); !ok {
+			return
+		}
 	}
 	conn, ok := c.Elsewhere()
 	if !ok {
