@@ -72,7 +72,7 @@ func build(t *testing.T, dir, name, pkg string) string {
 	t.Helper()
 	out := filepath.Join(dir, name)
 	cmd := exec.Command("go", "build", "-trimpath", "-gcflags=github.com/mcprove/mcprove/internal/check=-l", "-gcflags=github.com/mcprove/mcprove/internal/cli=-l",
-		"-gcflags=github.com/mcprove/mcprove/internal/probe=-l", "-ldflags", "-s -w", "-o", out, pkg)
+		"-gcflags=github.com/mcprove/mcprove/internal/probe=-l", "-gcflags=github.com/mcprove/mcprove/mock=-l", "-ldflags", "-s -w", "-o", out, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if b, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", pkg, err, b)
