@@ -114,7 +114,12 @@ func hasHeader(i probe.Item, name string) bool {
 	return false
 }
 
-func invalidArguments(c *probe.Case) {
+func invalidArguments(c *probe.Case) { eachBadCall(c, invalidCall) }
+
+// eachBadCall calls tools with arguments that their schemas refuse, and has each
+// answer x judged beside a call that works. It ends where judge says that there is
+// no point in another one.
+func eachBadCall(c *probe.Case, judge func(c *probe.Case, t probe.Tool, b badArguments, control, x *probe.Exchange) bool) {
 	tools := 0
 	for _, t := range callable(c) {
 		bad := slices.Concat(some(refusedArguments(t), leftOut, 1), some(refusedArguments(t), madeUp, 1))
@@ -126,7 +131,15 @@ func invalidArguments(c *probe.Case) {
 			continue
 		}
 		for _, b := range bad {
-			if !invalidCall(c, t, b, control) {
+			x := c.Send(c.Probe().CallRequest(t.Item, b.arguments).Planting("a call " + b.what))
+			switch {
+			case busy(x):
+				c.Skip("the call was answered by %s", x.Brief())
+				return
+			case x.Silent(), x.Died():
+				c.SkipFor("tools.inputs-validated", "a call of the tool %s %s was answered by %s", brief(t.Name), b.what, x.Brief())
+				return
+			case !judge(c, t, b, control, x):
 				return
 			}
 		}
@@ -141,15 +154,8 @@ func invalidArguments(c *probe.Case) {
 
 // invalidCall judges one call with bad arguments. It returns false when there
 // is no point in another one.
-func invalidCall(c *probe.Case, t probe.Tool, b badArguments, control *probe.Exchange) bool {
-	x := c.Send(c.Probe().CallRequest(t.Item, b.arguments).Planting("a call " + b.what))
+func invalidCall(c *probe.Case, t probe.Tool, b badArguments, control, x *probe.Exchange) bool {
 	switch {
-	case busy(x):
-		c.Skip("the call was answered by %s", x.Brief())
-		return false
-	case x.Silent(), x.Died():
-		c.SkipFor("tools.inputs-validated", "a call of the tool %s %s was answered by %s", brief(t.Name), b.what, x.Brief())
-		return false
 	case x.OK() && x.ResultType() == spec.ResultInputRequired:
 		c.Skip("the tool %s asks for what is missing", brief(t.Name))
 	case x.OK() && isError(x):
