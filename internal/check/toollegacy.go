@@ -3,7 +3,6 @@
 package check
 
 import (
-
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/mock"
