@@ -4,8 +4,10 @@ package check
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/probe"
@@ -150,16 +152,23 @@ func tasksDeclared(c *probe.Case) {
 	c.Pass(x)
 }
 
+// taskCall is how long a call may take to be made again as a task.
+const taskCall = time.Second
+
 // calledPlainly is a tool whose plain call works, with that call. Where none is
 // as wanted the case is skipped, and ok is false.
 func calledPlainly(c *probe.Case, wanted func(probe.Tool) bool) (t probe.Tool, x *probe.Exchange, ok bool) {
-	tools := c.Probe().Callable()
+	tools, reason := c.Probe().Callable(), probe.NoTool
 	for i, x := range c.Calls() {
-		if wanted(tools[i]) && x.OK() && !isError(x) && x.End.Sub(x.Start) <= quickCall {
+		switch {
+		case !wanted(tools[i]) || !x.OK() || isError(x):
+		case x.End.Sub(x.Start) <= taskCall:
 			return tools[i], x, true
+		default:
+			reason = fmt.Sprintf("no call of such a tool was answered in time: within %s", taskCall)
 		}
 	}
-	c.Skip("%s", probe.NoTool)
+	c.Skip("%s", reason)
 	return t, nil, false
 }
 
