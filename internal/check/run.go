@@ -97,7 +97,7 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 	}
 	rules := o.rules(target.Kind())
 	r := &Result{Revision: o.Revision, Transport: target.Kind(), Facts: p.Facts()}
-	j := &judging{o: &o, result: r, all: len(rules)}
+	j := &judging{o: &o, result: r, all: len(rules), late: map[string]bool{}}
 	why := exempt(p.Facts(), o.Revision, target.Kind())
 	if why != nil && why.unserved {
 		r.Unserved = why.words
@@ -116,6 +116,9 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 		j.premise(limit, p, rules)
 	}
 	p.Settle(limit)
+	if limit.Err() != nil {
+		p.Cut()
+	}
 	p.Close(ctx)
 	r.Traffic = p.Traffic()
 	if p.Facts().Answers() {
@@ -126,6 +129,9 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 				j.add(rl, probe.Verdict{Status: rule.Skip, Reason: probe.RunEnded})
 			default:
 				v := probe.Observe(rl.Info, r.Traffic, rl.Watch)
+				if v.Status == rule.Skip && j.late[rl.ID] {
+					v = probe.Verdict{Status: rule.Skip, Reason: probe.Ended(limit)}
+				}
 				if v.Status == rule.Skip && rl.Starts && rl.Stir == nil {
 					continue // the run that stirs says whether there is anything to see
 				}
@@ -187,6 +193,8 @@ type judging struct {
 	result *Result
 	all    int
 	mu     sync.Mutex
+	// late are the rules that look on at something for which there was no time.
+	late map[string]bool
 }
 
 func (j *judging) add(r *Rule, v probe.Verdict) {
@@ -227,6 +235,11 @@ func (j *judging) active(ctx context.Context, p *probe.Probe, rules []*Rule) {
 				for r := range next {
 					if r.Check == nil {
 						judge(ctx, r.Info, r.Stir)
+						if ctx.Err() != nil {
+							j.mu.Lock()
+							j.late[r.ID] = true
+							j.mu.Unlock()
+						}
 						continue
 					}
 					j.add(r, judge(ctx, r.Info, r.Check))
@@ -295,6 +308,10 @@ func rank(r *Rule) int {
 // else is skipped because of it.
 func (j *judging) premise(ctx context.Context, p *probe.Probe, rules []*Rule) {
 	for _, r := range rules {
+		if ctx.Err() != nil {
+			j.add(r, probe.Verdict{Status: rule.Skip, Reason: probe.Ended(ctx)})
+			continue
+		}
 		if r.ID == probe.RuleAnswers {
 			j.add(r, p.Judge(ctx, r.Info, r.Check))
 			continue

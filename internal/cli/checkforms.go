@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,19 +33,23 @@ func (c *checkRun) compareForms() {
 			as += " in " + first.result.Revision.String()
 		}
 		f := rule.Finding{ID: sameSurfaceID, Status: rule.Pass, Target: other.target.name, Count: 1, Message: "it shows the same as " + as}
-		if diff := differs(first.result.Facts, other.result.Facts, across); diff != "" {
+		diff, missing := differs(first.result.Facts, other.result.Facts, across)
+		switch {
+		case diff != "":
 			f.Status = rule.Warn
 			f.Message = fmt.Sprintf("it does not show the same as %s: %s", as, diff)
 			if across {
 				f.Message = "in " + revision + " " + f.Message
 			}
+		case missing != "":
+			f.Status, f.Reason = rule.Skip, "there is no answer to "+missing+" to compare"
 		}
 		f.Fingerprint = rule.Fingerprint(check.Family, f.ID, f.Target)
 		if across {
 			f.Fingerprint = rule.Fingerprint(check.Family, f.ID, f.Target, revision)
 		}
 		f.Detail = checkDetail{
-			Rule: f.ID, Status: f.Status.String(), Level: rule.Should, Message: f.Message, Target: f.Target, Count: 1,
+			Rule: f.ID, Status: f.Status.String(), Level: rule.Should, Message: f.Message, Target: f.Target, Count: 1, Reason: f.Reason,
 			Revision: revision, Revisions: []string{revision}, Transport: other.result.Transport.String(), Evidence: []probe.Crossed{}, Fingerprint: f.Fingerprint,
 		}
 		c.extra = append(c.extra, f)
@@ -87,9 +92,10 @@ func (c *checkRun) compareEras() {
 // everywhere are the members of an item that mean the same in every revision.
 var everywhere = []string{"name", "uri", "uriTemplate", "description", "inputSchema", "mimeType", "arguments"}
 
-// differs says the first difference between two surfaces, empty for none. Of
-// other revisions only what all of them have is compared.
-func differs(a, b *probe.Facts, across bool) string {
+// differs says the first difference between two surfaces, empty for none, and names
+// the first list that one of them did not give, because the run ended or for another
+// reason. Of other revisions only what all of them have is compared.
+func differs(a, b *probe.Facts, across bool) (diff, missing string) {
 	same := func(x, y probe.Item) bool {
 		if !across {
 			return probe.Same(x.Raw, y.Raw)
@@ -100,22 +106,26 @@ func differs(a, b *probe.Facts, across bool) string {
 		})
 	}
 	for _, m := range []string{spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourceTemplatesList} {
+		if !a.Knows(m) || !b.Knows(m) {
+			missing = cmp.Or(missing, m)
+			continue
+		}
 		x, y := items(a.List(m)), items(b.List(m))
 		for _, name := range slices.Sorted(maps.Keys(x)) {
 			switch other, ok := y[name]; {
 			case !ok:
-				return fmt.Sprintf("%s has %q in the first only", m, name)
+				return fmt.Sprintf("%s has %q in the first only", m, name), ""
 			case !same(x[name], other):
-				return fmt.Sprintf("%s shows %q differently", m, name)
+				return fmt.Sprintf("%s shows %q differently", m, name), ""
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(y)) {
 			if _, ok := x[name]; !ok {
-				return fmt.Sprintf("%s has %q in the second only", m, name)
+				return fmt.Sprintf("%s has %q in the second only", m, name), ""
 			}
 		}
 	}
-	return ""
+	return "", missing
 }
 
 func items(l *probe.List) map[string]probe.Item {

@@ -183,5 +183,24 @@ func (c *Conn) cutShort(k *call) *Exchange {
 	return c.snapshot(k)
 }
 
+// cutShort reports whether the end of the run kept an exchange from being answered.
+func (x *Exchange) cutShort() bool { return x.Err == errRunEnded && x.Response == nil }
+
+// cut gives everything up that a connection still waits for: the run has ended.
+func (c *Conn) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.calls {
+		streams := k.onChan && k.channel != transport.Main
+		if k.x.Closed || !streams && !k.open() {
+			continue
+		}
+		k.given, k.x.Cancelled = true, true
+		if k.x.Response == nil && k.x.Err == nil {
+			k.x.Err = errRunEnded
+		}
+	}
+}
+
 // errRunEnded is the Err of an exchange that the end of the run cut short.
 var errRunEnded = errors.New("the run ended")

@@ -24,8 +24,9 @@ type Case struct {
 	info    rule.Info
 	conns   []*Conn
 	verdict Verdict
-	// cut reports whether the end of the run cut short what would be blamed.
-	cut bool
+	// cut reports whether the end of the run cut short what would be blamed, and
+	// seenCut whether something of it was seen.
+	cut, seenCut bool
 	// uncalled reports whether no call of a tool was answered.
 	uncalled func() bool
 }
@@ -135,6 +136,7 @@ func (c *Case) result() Verdict {
 	if c.probe != nil {
 		c.undone(c.probe.Down())
 	}
+	c.spare()
 	v := &c.verdict
 	for _, b := range v.Blames {
 		v.Status = max(v.Status, b.Status)
@@ -150,9 +152,9 @@ func (c *Case) result() Verdict {
 		if v.Because == "" && strings.Contains(v.Reason, nameTool) && c.uncalled() {
 			v.Because = owner(spec.MethodToolsCall)
 		}
-	case c.ctx.Err() != nil:
+	case c.over():
 		v.Status, v.Reason = rule.Skip, Ended(c.ctx)
-	case v.Seen > 0:
+	case v.Seen > 0 && !c.seenCut:
 		v.Status = rule.Pass
 	case c.cut:
 		v.Status, v.Reason = rule.Skip, RunEnded
@@ -161,6 +163,24 @@ func (c *Case) result() Verdict {
 	}
 	return *v
 }
+
+// spare drops what a case blames on exchanges for which the run had no time: it may
+// be missing because of that, and the server is not to blame.
+func (c *Case) spare() {
+	c.verdict.Blames = slices.DeleteFunc(c.verdict.Blames, func(b *Blame) bool {
+		i := slices.IndexFunc(b.Exchanges, (*Exchange).cutShort)
+		if i < 0 {
+			return false
+		}
+		c.cut = true
+		// One who looks on has seen others; a case has nothing else.
+		c.seenCut = c.seenCut || c.probe != nil || len(b.Exchanges[i].Frames) > 0
+		return true
+	})
+}
+
+// over reports whether the run ended under a case.
+func (c *Case) over() bool { return c.ctx.Err() != nil }
 
 // greeted is the answer to the greeting, nil in a recording.
 func (c *Case) greeted() *Exchange {
@@ -345,12 +365,10 @@ func (c *Case) Note(x *Exchange, format string, args ...any) *Blame {
 
 func (c *Case) blame(most rule.Status, x *Exchange, format string, args ...any) *Blame {
 	switch {
-	case c.ctx.Err() != nil && (x == nil || x.Response == nil):
-		c.Skip("%s", Ended(c.ctx))
+	case c.over():
+		// Something else that it would have had to see may be missing, too.
+		c.skip(Ended(c.ctx))
 		return &Blame{} // of nobody
-	case x != nil && x.Err == errRunEnded && x.Response == nil:
-		c.cut = true // a rule that looks on has a time of its own
-		return &Blame{}
 	case x != nil && (c.unclaimed(x) || c.waits(x) || c.lapsed(x)):
 		return &Blame{}
 	}
@@ -379,10 +397,19 @@ func (c *Case) unclaimed(x *Exchange) bool {
 }
 
 // Skip says that the rule cannot be judged here, and why. It does nothing
-// against a failure; it overrules a pass.
+// against a failure; it overrules a pass. When the run has ended that is why.
 func (c *Case) Skip(format string, args ...any) {
+	if c.verdict.Reason == "" && c.over() {
+		c.verdict.Because = ""
+		c.skip(Ended(c.ctx))
+		return
+	}
+	c.skip(fmt.Sprintf(format, args...))
+}
+
+func (c *Case) skip(reason string) {
 	if c.verdict.Reason == "" {
-		c.verdict.Reason = fmt.Sprintf(format, args...)
+		c.verdict.Reason = reason
 	}
 }
 
@@ -403,7 +430,7 @@ func (c *Case) Declared(path string) bool {
 		greeting := GreetingMethod(c.probe.o.Revision)
 		c.SkipFor(owner(greeting), "the server's capabilities are not known: %s gave none", greeting)
 	default:
-		c.Skip("the server declares no %s", path)
+		c.skip("the server declares no " + path) // whatever there was time for
 	}
 	return false
 }

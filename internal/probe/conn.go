@@ -117,6 +117,9 @@ func (p *Probe) dialTo(ctx context.Context, target transport.Target) (*Conn, err
 // context: what has not ended by then had no time to. A server over stdio is left
 // as a good client leaves it, and what it still says is heard.
 func (c *Conn) Close(ctx context.Context) {
+	if ctx.Err() != nil {
+		c.cut()
+	}
 	c.disown()
 	c.close(ctx)
 }

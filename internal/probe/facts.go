@@ -124,6 +124,17 @@ func (f *Facts) List(method string) *List {
 	return &List{Method: method}
 }
 
+// Knows reports whether it is known what the server lists by a method: all of it was
+// answered, as far as it was read, or there is nothing of the kind.
+func (f *Facts) Knows(method string) bool {
+	if pages := f.List(method).Pages; len(pages) > 0 {
+		return pages[len(pages)-1].OK() || pages[0].Is(spec.CodeMethodNotFound)
+	}
+	return f.Capabilities != nil && !slices.ContainsFunc(families, func(fam family) bool {
+		return fam.method == method && f.Declares(fam.capability)
+	})
+}
+
 // Tools are the tools listed.
 func (f *Facts) Tools() []Item { return f.List(spec.MethodToolsList).Items }
 

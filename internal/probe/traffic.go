@@ -60,6 +60,16 @@ type Stray struct {
 	Frame *wire.Frame
 }
 
+// Cut gives up all that is still waited for, because the run has ended.
+func (p *Probe) Cut() {
+	p.mu.Lock()
+	conns := slices.Clone(p.conns)
+	p.mu.Unlock()
+	for _, c := range conns {
+		c.cut()
+	}
+}
+
 // settleTime bounds the wait for streams that should end with their response.
 const settleTime = 500 * time.Millisecond
 
