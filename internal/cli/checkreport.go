@@ -188,16 +188,17 @@ func (c *checkRun) report(run *report.Run, add func(rule.Finding) error, finish 
 	run.Notes = c.notes
 	run.Subject = c.subject()
 	run.Outcome, run.Exit = report.Passed, exitOK
-	switch missed := c.askedAndMissed(fs); {
+	missed := c.askedAndMissed(fs)
+	for _, m := range missed { // a failure does not hide that the check was not whole
+		if !slices.Contains(run.Notes, m) {
+			run.Notes = append(run.Notes, m)
+		}
+	}
+	switch {
 	case failed:
 		run.Outcome, run.Exit = report.Failed, exitFailed
 	case len(missed) > 0:
 		run.Outcome, run.Exit = report.Incomplete, exitIncomplete
-		for _, m := range missed {
-			if !slices.Contains(run.Notes, m) {
-				run.Notes = append(run.Notes, m)
-			}
-		}
 	}
 	var dead *Error
 	if c.dead != nil {
@@ -213,7 +214,7 @@ func (c *checkRun) report(run *report.Run, add func(rule.Finding) error, finish 
 	}
 	if run.Exit == exitIncomplete {
 		c.app.report(&Error{
-			Exit: exitIncomplete, Code: "not-judged", Message: strings.Join(c.askedAndMissed(fs), "; "),
+			Exit: exitIncomplete, Code: "not-judged", Message: strings.Join(missed, "; "),
 			Try: "nothing failed, but this is not a pass; mcprove explain RULE says what a rule is about, docs/rules what it needs",
 		})
 	}
