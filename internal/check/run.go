@@ -25,7 +25,8 @@ type Options struct {
 	// they are left out.
 	Intrusive bool
 	// Budget bounds the run; zero is 40 s. What was not judged by then is
-	// skipped, and says so.
+	// skipped, and says so. Within [ClosingTime] after it the run is over, but for
+	// the intrusive rules, which have their own bounds.
 	Budget time.Duration
 	// Unserved is asked whether to go on where the server does not serve the
 	// revision, or answers nothing of it; nil goes on. It may take its time.
@@ -42,9 +43,13 @@ type Options struct {
 // DefaultBudget bounds a run.
 const DefaultBudget = 40 * time.Second
 
-// lookingOn is how long rules that only look on may take beyond the budget: a
-// server says how much there is to read.
-const lookingOn = 3 * time.Second
+// ClosingTime is what a run may take beyond its budget: to end connections, and for
+// rules that only look on. A server says how much there is to read, and how long it
+// takes to end.
+const ClosingTime = 2500 * time.Millisecond
+
+// lookingOn is what is kept of ClosingTime for rules that look on.
+const lookingOn = 500 * time.Millisecond
 
 // Outcome is one rule's verdict.
 type Outcome struct {
@@ -63,6 +68,8 @@ type Result struct {
 	// that does.
 	Unserved string
 	Elapsed  time.Duration
+	// Strained is how much of Elapsed the intrusive rules took.
+	Strained time.Duration
 }
 
 // Served reports whether the server serves the revision.
@@ -103,7 +110,7 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 		r.Unserved = why.words
 	}
 	if !r.Served() && o.Unserved != nil && !o.Unserved(r) {
-		p.Close(ctx)
+		closeBy(ctx, p, begin.Add(o.Budget+ClosingTime-lookingOn))
 		return r, nil
 	}
 	if why != nil {
@@ -119,13 +126,13 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 	if limit.Err() != nil {
 		p.Cut()
 	}
-	p.Close(ctx)
+	closeBy(ctx, p, begin.Add(o.Budget+ClosingTime-lookingOn))
 	r.Traffic = p.Traffic()
 	if p.Facts().Answers() {
 		for _, rl := range rules {
 			switch {
 			case rl.Watch == nil:
-			case time.Since(begin) > o.Budget+lookingOn:
+			case time.Since(begin) > o.Budget+ClosingTime:
 				j.add(rl, probe.Verdict{Status: rule.Skip, Reason: probe.RunEnded})
 			default:
 				v := probe.Observe(rl.Info, r.Traffic, rl.Watch)
@@ -138,12 +145,22 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 				j.add(rl, v)
 			}
 		}
+		strained := time.Now()
 		j.stress(ctx, target, rules, r.Traffic.Down != nil)
+		r.Strained = time.Since(strained)
 	}
 	order.Func(r.Outcomes, func(a, b Outcome) int { return strings.Compare(a.Rule.ID, b.Rule.ID) })
 	fold(r.Outcomes)
 	r.Elapsed = time.Since(begin)
 	return r, nil
+}
+
+// closeBy ends all connections, at once those that have not ended by themselves by
+// then.
+func closeBy(ctx context.Context, p *probe.Probe, then time.Time) {
+	last, cancel := context.WithDeadline(ctx, then)
+	defer cancel()
+	p.Close(last)
 }
 
 // fold skips what another rule says from closer by.

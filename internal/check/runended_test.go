@@ -61,6 +61,9 @@ func TestRunThatEndsBlamesNobody(t *testing.T) {
 					if r.Unserved != "" {
 						t.Errorf("unserved: %s", r.Unserved)
 					}
+					if over := r.Elapsed - budget; over > check.ClosingTime {
+						t.Errorf("it went on for %s when its time was over", over)
+					}
 					late := 0
 					for _, o := range r.Outcomes {
 						if o.Status > rule.Note {

@@ -135,14 +135,15 @@ func (a *app) check(cmd *cobra.Command, args []string, tf *targetFlags, of *outp
 	if err != nil {
 		return err
 	}
-	plan.budget = check.DefaultBudget
-	if cmd.Flags().Changed("max-time") {
-		plan.budget = max(time.Second, tf.maxTime-closingTime)
-	}
 	if cmd.Flags().Changed("start-timeout") {
 		plan.start = tf.start
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), tf.maxTime)
+	bound := time.Duration(len(targets)) * longestJudging
+	plan.whole = cmd.Flags().Changed("max-time")
+	if plan.whole {
+		bound = tf.maxTime
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), bound)
 	defer cancel()
 	run := &report.Run{Verb: "check", DetailKey: "findings", Infos: registry().Lookup}
 	add, finish, err := a.sinks(of, tf.verbose, run)
@@ -150,8 +151,8 @@ func (a *app) check(cmd *cobra.Command, args []string, tf *targetFlags, of *outp
 		return err
 	}
 	c := &checkRun{app: a, plan: plan, flags: tf, begin: time.Now()}
-	for _, t := range targets {
-		if err := c.judge(ctx, t); err != nil {
+	for i, t := range targets {
+		if err := c.judge(ctx, t, c.share(len(targets)-i)); err != nil {
 			return maxTime(ctx, err)
 		}
 	}
@@ -203,8 +204,27 @@ func (a *app) checkTargets(cmd *cobra.Command, tf *targetFlags, args []string) (
 	return out, nil
 }
 
-// closingTime is what a run has of --max-time to end what it started, and to report.
-const closingTime = 5 * time.Second
+const (
+	// defaultMaxTime is how long check may take for one target.
+	defaultMaxTime = 40 * time.Second
+	// closingTime is what is kept of it to end what was started, and to report.
+	closingTime = check.ClosingTime + 500*time.Millisecond
+	// leastJudging is what a target gets at least, however long its server took to be
+	// there, unless the user bounds the run.
+	leastJudging = 10 * time.Second
+	// longestJudging bounds one target, with the start of its server and intrusive
+	// rules, where the user does not.
+	longestJudging = 2 * time.Minute
+)
+
+// share is how long the next target may take, which --max-time bounds together with
+// the others that are left.
+func (c *checkRun) share(left int) time.Duration {
+	if !c.plan.whole {
+		return c.flags.maxTime
+	}
+	return (c.flags.maxTime - time.Since(c.begin)) / time.Duration(left)
+}
 
 // checkPlan is what flags and configuration ask of check.
 type checkPlan struct {
@@ -222,7 +242,7 @@ type checkPlan struct {
 	listBytes int
 	start     time.Duration // zero where the user said nothing of it
 	intrusive bool
-	budget    time.Duration // of one target
+	whole     bool // the user bounds the run by --max-time
 	// given are the flags that a run needs to come to the same verdict again.
 	given []string
 }
@@ -359,8 +379,9 @@ type checkRun struct {
 	clock  probe.Clock
 }
 
-// judge runs one target at every revision that is asked for or claimed.
-func (c *checkRun) judge(ctx context.Context, t *target) error {
+// judge runs one target at every revision that is asked for or claimed, for so long.
+func (c *checkRun) judge(ctx context.Context, t *target, limit time.Duration) error {
+	until := time.Now().Add(max(time.Second, limit-closingTime))
 	status := c.app.status()
 	defer status.done()
 	var so session.Options
@@ -385,7 +406,10 @@ func (c *checkRun) judge(ctx context.Context, t *target) error {
 	if len(asked) == 0 && so.Revision != 0 {
 		asked = []spec.Revision{so.Revision}
 	}
-	v := &visit{run: c, target: t, options: so, status: status}
+	if least := time.Now().Add(leastJudging); !c.plan.whole && until.Before(least) {
+		until = least
+	}
+	v := &visit{run: c, target: t, options: so, status: status, until: until}
 	if len(asked) > 0 {
 		return v.asked(ctx, asked)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,7 +24,29 @@ type visit struct {
 	options session.Options
 	status  *status
 	claims  claims
+	mu      sync.Mutex
+	until   time.Time // when judging ends
+	// late are the revisions for which there was no time at all.
+	late []string
 }
+
+// left is the time that is left for judging.
+func (v *visit) left() time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return time.Until(v.until)
+}
+
+// strained prolongs judging by what intrusive rules took, which have a time of their
+// own.
+func (v *visit) strained(d time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.until = v.until.Add(d)
+}
+
+// leastTime is the least in which anything can be judged by a revision.
+const leastTime = time.Second
 
 // claims are the rules that one run of a target judges for all.
 type claims struct {
@@ -51,13 +74,13 @@ func (c *claims) take(keys []string) []string {
 // asked judges by the revisions that the user names. What the server does not
 // serve of them is not judged, and not passed.
 func (v *visit) asked(ctx context.Context, revisions []spec.Revision) error {
-	for _, r := range revisions {
+	for i, r := range revisions {
 		to := v.target.Target
 		sse, falls := to.(transport.SSEFallback)
 		if falls && r == spec.Rev20241105 {
 			to = sse.HTTPSSE() // Streamable HTTP is younger
 		}
-		result, err := v.judge(ctx, to, r, v.run.plan.budget, nil, nil)
+		result, err := v.judge(ctx, to, r, v.left()/time.Duration(len(revisions)-i), nil, nil)
 		if err != nil {
 			return err
 		}
@@ -80,14 +103,13 @@ func (v *visit) asked(ctx context.Context, revisions []spec.Revision) error {
 // served judges by every revision that the server serves. Where it serves none
 // it is judged by the newest, whose rules say what is wrong.
 func (v *visit) served(ctx context.Context) error {
-	begin := time.Now()
 	var (
 		older []*check.Result
 		once  sync.Once
 		fail  error
 	)
 	legacy := func(first *check.Result) {
-		once.Do(func() { older, fail = v.legacy(ctx, begin, first) })
+		once.Do(func() { older, fail = v.legacy(ctx, first) })
 	}
 	var wait sync.WaitGroup
 	if v.target.Kind() == transport.Stdio && v.options.Era != spec.Modern && !v.run.plan.quick {
@@ -96,7 +118,7 @@ func (v *visit) served(ctx context.Context) error {
 	var newest *check.Result
 	var err error
 	if v.options.Era != spec.Legacy {
-		newest, err = v.judge(ctx, v.target.Target, spec.Latest, v.run.plan.budget, func(r *check.Result) bool {
+		newest, err = v.judge(ctx, v.target.Target, spec.Latest, v.left(), func(r *check.Result) bool {
 			legacy(r)
 			return len(older) == 0
 		}, nil)
@@ -108,6 +130,13 @@ func (v *visit) served(ctx context.Context) error {
 	quick := v.run.plan.quick && newest != nil && newest.Served()
 	if v.options.Era != spec.Modern && !quick {
 		legacy(newest)
+	}
+	if newest != nil && len(older) > 0 {
+		v.unasked(newest)
+	}
+	if len(v.late) > 0 {
+		v.run.missed = append(v.run.missed, fmt.Sprintf("%s: there was no time to judge by %s: give it longer with --max-time, or choose with --revision",
+			v.target.name, strings.Join(v.late, ", ")))
 	}
 	if fail != nil && (newest == nil || !newest.Served()) {
 		return fail
@@ -128,7 +157,7 @@ func (v *visit) served(ctx context.Context) error {
 // newest first. Over stdio each has processes of its own: the next begins when
 // the one before has taken its rules. first is what came of the newest revision,
 // nil where that is not known yet.
-func (v *visit) legacy(ctx context.Context, begin time.Time, first *check.Result) ([]*check.Result, error) {
+func (v *visit) legacy(ctx context.Context, first *check.Result) ([]*check.Result, error) {
 	never := func(*check.Result) bool { return false }
 	revisions := spec.Legacy.Revisions()
 	results := make([]*check.Result, len(revisions))
@@ -141,9 +170,13 @@ func (v *visit) legacy(ctx context.Context, begin time.Time, first *check.Result
 		if v.target.Kind() != transport.Stdio && r == spec.Rev20241105 {
 			continue // of HTTP+SSE
 		}
+		if v.left() < leastTime {
+			v.late = append(v.late, r.String())
+			continue
+		}
 		begun := make(chan *check.Result, 2) // nil at its beginning, and what came of it
 		do := func() {
-			results[at], errs[at] = v.judge(ctx, v.target.Target, r, v.run.plan.budget-time.Since(begin), never, func() { begun <- nil })
+			results[at], errs[at] = v.judge(ctx, v.target.Target, r, v.left(), never, func() { begun <- nil })
 			begun <- results[at]
 		}
 		if sideBySide {
@@ -163,14 +196,16 @@ func (v *visit) legacy(ctx context.Context, begin time.Time, first *check.Result
 	var out []*check.Result
 	for i := range results {
 		at := len(results) - 1 - i
-		if r := results[at]; r != nil && r.Served() {
+		r := results[at]
+		if r != nil && r.Served() {
 			out = append(out, r)
 		}
+		v.unasked(r)
 	}
 	modern := first != nil && first.Served()
 	if fall, ok := v.target.Target.(transport.SSEFallback); ok && len(out) == 0 && !modern && (first == nil || !unheard(first)) {
 		// A server that has no such stream has no such transport.
-		if r, err := v.judge(ctx, fall.HTTPSSE(), spec.Rev20241105, v.run.plan.budget-time.Since(begin), never, nil); err == nil && r.Served() {
+		if r, err := v.judge(ctx, fall.HTTPSSE(), spec.Rev20241105, v.left(), never, nil); err == nil && r.Served() {
 			out = append(out, r)
 		}
 	}
@@ -180,6 +215,14 @@ func (v *visit) legacy(ctx context.Context, begin time.Time, first *check.Result
 		}
 	}
 	return out, ctx.Err()
+}
+
+// unasked takes note of a run that ended before it was known whether the server serves
+// its revision; nil is none.
+func (v *visit) unasked(r *check.Result) {
+	if r != nil && !r.Served() && r.Facts.Greeting != nil && r.Facts.Greeting.CutShort() {
+		v.late = append(v.late, r.Revision.String())
+	}
 }
 
 // unheard reports whether nothing at all came for the greeting.
@@ -246,5 +289,9 @@ func (v *visit) judge(ctx context.Context, to transport.Target, r spec.Revision,
 		o.Tap = c.app.trace
 		o.Stderr = &lineWriter{a: c.app, prefix: "server: "}
 	}
-	return check.Run(ctx, to, o)
+	result, err := check.Run(ctx, to, o)
+	if err == nil {
+		v.strained(result.Strained)
+	}
+	return result, err
 }

@@ -51,13 +51,13 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 	fs.StringArrayVarP(&f.env, "env", "e", nil, "KEY=VALUE for the command (repeatable)")
 	fs.BoolVar(&f.minimal, "minimal-env", false, "give the command only PATH, HOME and the like, and --env")
 	fs.StringVar(&f.cwd, "cwd", "", "start the command in `DIR`")
-	bound := 30 * time.Second
+	bound, whole, of := 30*time.Second, 2*time.Minute, "bound of the whole run"
 	if f.manyRevisions {
-		bound = probe.DefaultTimeout
+		bound, whole, of = probe.DefaultTimeout, defaultMaxTime, "bound of the whole run; by default of each target"
 	}
 	fs.DurationVar(&f.timeout, "timeout", bound, "bound of one request")
 	fs.DurationVar(&f.start, "start-timeout", 60*time.Second, "bound of the server's start; npx may have to install first")
-	fs.DurationVar(&f.maxTime, "max-time", 120*time.Second, "bound of the whole run")
+	fs.DurationVar(&f.maxTime, "max-time", whole, of)
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show every frame, and the server's stderr, on stderr")
 }
 

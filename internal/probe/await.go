@@ -183,8 +183,8 @@ func (c *Conn) cutShort(k *call) *Exchange {
 	return c.snapshot(k)
 }
 
-// cutShort reports whether the end of the run kept an exchange from being answered.
-func (x *Exchange) cutShort() bool { return x.Err == errRunEnded && x.Response == nil }
+// CutShort reports whether the end of the run kept an exchange from being answered.
+func (x *Exchange) CutShort() bool { return x.Err == errRunEnded && x.Response == nil }
 
 // cut gives everything up that a connection still waits for: the run has ended.
 func (c *Conn) cut() {

@@ -168,7 +168,7 @@ func (c *Case) result() Verdict {
 // be missing because of that, and the server is not to blame.
 func (c *Case) spare() {
 	c.verdict.Blames = slices.DeleteFunc(c.verdict.Blames, func(b *Blame) bool {
-		i := slices.IndexFunc(b.Exchanges, (*Exchange).cutShort)
+		i := slices.IndexFunc(b.Exchanges, (*Exchange).CutShort)
 		if i < 0 {
 			return false
 		}
