@@ -3,9 +3,15 @@
 package check
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/order"
 	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
@@ -280,7 +286,8 @@ func multiConversation(c *probe.Case) {
 const conversations = 4
 
 // sameAnswer reports whether two results are the same but for what may change
-// at any time: caching hints and _meta.
+// at any time: caching hints and _meta, and the order of a list, which is for a rule
+// of its own to judge.
 func sameAnswer(a, b *probe.Exchange) bool { return probe.Same(stable(a), stable(b)) }
 
 // stable is a result without what may change from one answer to the next.
@@ -294,9 +301,30 @@ func stable(x *probe.Exchange) []byte {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, jsonx.Quote(m.Name)...), ':'), m.Value...)
+		out = append(append(append(out, jsonx.Quote(m.Name)...), ':'), inOrder(m)...)
 	}
 	return append(out, '}')
+}
+
+// inOrder is the value of a member, the items of a list by their names.
+func inOrder(m jsonx.Member) []byte {
+	id, listed := map[string]string{"tools": "name", "prompts": "name", "resources": "uri", "resourceTemplates": "uriTemplate"}[m.Name]
+	if !listed || jsonx.KindOf(m.Value) != jsonx.Array {
+		return m.Value
+	}
+	items := probe.Elements(json.RawMessage(m.Value))
+	order.Stable(items, func(a, b json.RawMessage) int {
+		return cmp.Or(strings.Compare(probe.Text(probe.Lookup(a, "/"+id)), probe.Text(probe.Lookup(b, "/"+id))), bytes.Compare(a, b))
+	})
+	return slices.Concat([]byte{'['}, bytes.Join(asBytes(items), []byte{','}), []byte{']'})
+}
+
+func asBytes(texts []json.RawMessage) [][]byte {
+	out := make([][]byte, len(texts))
+	for i, t := range texts {
+		out[i] = t
+	}
+	return out
 }
 
 // noAffinity goes on elsewhere with what one connection gave: the next page of

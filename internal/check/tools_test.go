@@ -11,6 +11,7 @@ import (
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
 )
 
 // safe is a tool that may be called.
@@ -122,5 +123,28 @@ func TestToolVerdicts(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A list in another order is for the rule on the order to say, and for no other.
+func TestOrderIsOneFinding(t *testing.T) {
+	script := specimen()
+	script.Faults = []mock.Fault{mock.On(spec.MethodToolsList).FromTurn(2).Reverse("/result/tools")}
+	for _, at := range []stage{newest(transport.StreamableHTTP), newest(transport.Stdio)} {
+		t.Run(at.String(), func(t *testing.T) {
+			found := false
+			for id, o := range judgeBy(t, script, at, check.Options{}) {
+				switch {
+				case o.Status <= rule.Note:
+				case id == "tools.list-deterministic-order":
+					found = true
+				default:
+					t.Error(show(o))
+				}
+			}
+			if !found {
+				t.Error("the order is not found")
+			}
+		})
 	}
 }
