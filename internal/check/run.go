@@ -119,6 +119,7 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 	if p.Facts().Answers() {
 		rules = j.claimed(p, rules)
 		j.active(limit, p, rules)
+		p.FindAlone(limit)
 	} else {
 		j.premise(limit, p, rules)
 	}

@@ -73,6 +73,9 @@ func TestLinesOfStdout(t *testing.T) {
 	}
 }
 
+// serverLock names the file that keeps a second such server from running.
+const serverLock = "CHECK_TEST_LOCK"
+
 // serverRole makes the test binary a server over stdio.
 const serverRole = "CHECK_TEST_SERVER"
 
@@ -81,6 +84,13 @@ func TestServerProcess(t *testing.T) {
 	role := os.Getenv(serverRole)
 	if role == "" {
 		t.Skip("started by other tests")
+	}
+	lock := os.Getenv(serverLock)
+	if lock != "" {
+		if _, err := os.OpenFile(lock, os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+			_, _ = io.WriteString(os.Stderr, "starting\nanother instance is running\n")
+			os.Exit(3)
+		}
 	}
 	script := specimen()
 	script.Faults = append(script.Faults, facesOf(role)...)
@@ -108,6 +118,9 @@ func TestServerProcess(t *testing.T) {
 	_ = s.ServeStdio(context.Background(), r, os.Stdout)
 	if role == "ends late" {
 		time.Sleep(500 * time.Millisecond)
+	}
+	if lock != "" {
+		_ = os.Remove(lock)
 	}
 	os.Exit(0)
 }
@@ -185,6 +198,53 @@ func TestRulesOnProcesses(t *testing.T) {
 				if s, named := want[out.Rule.ID]; named && s != out.Status {
 					t.Errorf("want %s\n%s", s, show(out))
 				}
+			}
+		})
+	}
+}
+
+// A server that runs once at a time is right: what needs a second process beside the
+// first is skipped, and says how that one ended.
+func TestServerThatRunsAlone(t *testing.T) {
+	ended := "a further process ended at its start while the first one ran"
+	t.Run("a process", func(t *testing.T) {
+		t.Parallel()
+		target := &transport.Command{
+			Argv: []string{os.Args[0], "-test.run=TestServerProcess"},
+			Env: []string{serverRole + "=plain", "GORACE=atexit_sleep_ms=0", "HOME=" + t.TempDir(),
+				serverLock + "=" + filepath.Join(t.TempDir(), "lock")},
+		}
+		o := check.Options{Only: []string{"base", "stdio.exit-on-eof", "sec.surface-per-env", "stateless"}}
+		o.Revision = spec.Rev20260728
+		got := judgeAt(t, target, o)
+		for id, o := range got {
+			if blamed(o) {
+				t.Errorf("%s: %s", id, show(o))
+			}
+		}
+		if o := got["stdio.exit-on-eof"]; !strings.HasPrefix(o.Reason, ended+" (exit code 3: another instance is running)") {
+			t.Error(show(o))
+		}
+	})
+	for _, at := range everyStage() {
+		if at.kind != transport.Stdio {
+			continue
+		}
+		t.Run(at.String(), func(t *testing.T) {
+			t.Parallel()
+			script := specimen()
+			script.Faults = []mock.Fault{mock.On("").FromConn(2).Die()}
+			skipped := 0
+			for _, o := range judgeBy(t, script, at, check.Options{}) {
+				if o.Status > rule.Note {
+					t.Error(show(o))
+				}
+				if strings.HasPrefix(o.Reason, ended) {
+					skipped++
+				}
+			}
+			if skipped == 0 {
+				t.Error("no rule says why it was not judged")
 			}
 		})
 	}

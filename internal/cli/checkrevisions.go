@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +27,8 @@ type visit struct {
 	claims  claims
 	mu      sync.Mutex
 	until   time.Time // when judging ends
+	// alone: the server runs one process at a time, so that revisions wait for each other.
+	alone bool
 	// late are the revisions for which there was no time at all.
 	late []string
 }
@@ -109,7 +112,7 @@ func (v *visit) served(ctx context.Context) error {
 		fail  error
 	)
 	legacy := func(first *check.Result) {
-		once.Do(func() { older, fail = v.legacy(ctx, first) })
+		once.Do(func() { older, fail = v.legacy(ctx, first, nil) })
 	}
 	var wait sync.WaitGroup
 	if v.target.Kind() == transport.Stdio && v.options.Era != spec.Modern && !v.run.plan.quick {
@@ -127,9 +130,22 @@ func (v *visit) served(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if v.target.Kind() == transport.Stdio && newest != nil && diedAtStart(newest) {
+		v.alone = true
+	}
 	quick := v.run.plan.quick && newest != nil && newest.Served()
 	if v.options.Era != spec.Modern && !quick {
 		legacy(newest)
+	}
+	if v.alone && (len(older) > 0 || newest != nil && newest.Served()) {
+		// One of two processes that started side by side was in the other's way.
+		if newest != nil && diedAtStart(newest) {
+			newest, err = v.judge(ctx, v.target.Target, spec.Latest, max(v.left(), leastTime), never, nil)
+			if err != nil {
+				return err
+			}
+		}
+		older, fail = v.legacy(ctx, newest, older)
 	}
 	if newest != nil && len(older) > 0 {
 		v.unasked(newest)
@@ -156,19 +172,22 @@ func (v *visit) served(ctx context.Context) error {
 // legacy judges by the revisions of the handshake era that the server serves,
 // newest first. Over stdio each has processes of its own: the next begins when
 // the one before has taken its rules. first is what came of the newest revision,
-// nil where that is not known yet.
-func (v *visit) legacy(ctx context.Context, first *check.Result) ([]*check.Result, error) {
-	never := func(*check.Result) bool { return false }
+// nil where that is not known yet; have are those that were judged already.
+func (v *visit) legacy(ctx context.Context, first *check.Result, have []*check.Result) ([]*check.Result, error) {
 	revisions := spec.Legacy.Revisions()
 	results := make([]*check.Result, len(revisions))
 	errs := make([]error, len(revisions))
-	sideBySide := v.target.Kind() == transport.Stdio && !v.run.plan.quick
+	sideBySide := v.target.Kind() == transport.Stdio && !v.run.plan.quick && !v.alone
 	var wait sync.WaitGroup
 	for i := range revisions {
 		at := len(revisions) - 1 - i
 		r := revisions[at]
 		if v.target.Kind() != transport.Stdio && r == spec.Rev20241105 {
 			continue // of HTTP+SSE
+		}
+		if i := slices.IndexFunc(have, func(h *check.Result) bool { return h.Revision == r }); i >= 0 {
+			results[at] = have[i]
+			continue
 		}
 		if v.left() < leastTime {
 			v.late = append(v.late, r.String())
@@ -201,6 +220,7 @@ func (v *visit) legacy(ctx context.Context, first *check.Result) ([]*check.Resul
 			out = append(out, r)
 		}
 		v.unasked(r)
+		v.alone = v.alone || sideBySide && diedAtStart(r)
 	}
 	modern := first != nil && first.Served()
 	if fall, ok := v.target.Target.(transport.SSEFallback); ok && len(out) == 0 && !modern && (first == nil || !unheard(first)) {
@@ -223,6 +243,14 @@ func (v *visit) unasked(r *check.Result) {
 	if r != nil && !r.Served() && r.Facts.Greeting != nil && r.Facts.Greeting.CutShort() {
 		v.late = append(v.late, r.Revision.String())
 	}
+}
+
+// never goes on with no run whose server does not serve the revision.
+func never(*check.Result) bool { return false }
+
+// diedAtStart reports whether a server ended before it said anything; nil is none.
+func diedAtStart(r *check.Result) bool {
+	return r != nil && !r.Served() && unheard(r) && r.Facts.Greeting.Died()
 }
 
 // unheard reports whether nothing at all came for the greeting.

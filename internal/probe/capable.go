@@ -26,6 +26,9 @@ type capable struct {
 // was asked for. It is opened once for all checks. When it cannot be opened the
 // case is skipped, and ok is false.
 func (c *Case) Capable() (conn *Conn, ok bool) {
+	if !c.further() {
+		return nil, false
+	}
 	k := &c.probe.capable
 	k.once.Do(func() {
 		if k.conn, k.err = c.probe.dial(c.ctx); k.err != nil {

@@ -27,6 +27,8 @@ type Case struct {
 	// cut reports whether the end of the run cut short what would be blamed, and
 	// seenCut whether something of it was seen.
 	cut, seenCut bool
+	// bereft: it lacks something because a process ended before its first answer.
+	bereft bool
 	// uncalled reports whether no call of a tool was answered.
 	uncalled func() bool
 }
@@ -137,6 +139,7 @@ func (c *Case) result() Verdict {
 		c.undone(c.probe.Down())
 	}
 	c.spare()
+	c.lonely()
 	v := &c.verdict
 	for _, b := range v.Blames {
 		v.Status = max(v.Status, b.Status)
@@ -293,6 +296,7 @@ func (c *Case) Works(r *Request) (x *Exchange, ok bool) {
 
 // Lacks skips the case because a well-formed request does not work, as x shows.
 func (c *Case) Lacks(x *Exchange) {
+	c.bereft = c.bereft || c.probe != nil && c.probe.stillborn(x)
 	c.verdict.Because = owner(x.Method)
 	if c.probe != nil && !c.probe.facts.Answers() {
 		c.verdict.Because = RuleAnswers

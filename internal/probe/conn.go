@@ -42,6 +42,8 @@ type Conn struct {
 	spoke   bool          // stdio: a message came
 	matched bool          // stdio: a response came under the id of its request
 	left    time.Time     // stdio: when its input was closed or it was told to end
+	// stillborn: a further process that ended by itself before its first answer.
+	stillborn bool
 	// Of the handshake era: the answer to initialize, what it agreed on, whether
 	// we ended the session, and what is answered to requests of the server.
 	greeting *Exchange
@@ -218,6 +220,7 @@ func (c *Conn) lose(err error) {
 func (c *Conn) take(e transport.Event) {
 	if e.Kind == transport.EventLost {
 		c.isLost, c.lost = true, e.Err
+		c.bornDead()
 		for _, k := range c.calls {
 			if !k.x.Closed {
 				k.x.Closed, k.x.ClosedErr, k.x.Ended = true, e.Err, time.Now()
@@ -458,6 +461,9 @@ func (c *Conn) deliver(ctx context.Context, k *call, text []byte) {
 			k.x.Err, k.x.Cancelled = errRunEnded, true
 		case c.isLost && c.lost != nil:
 			k.x.Err = c.lost
+		}
+		if k.x.Died() {
+			c.bornDead()
 		}
 	}
 }

@@ -168,6 +168,9 @@ func (c *Conn) EndSession() *Request {
 // Dial makes a connection of the case's own on which no handshake was done. It
 // is nil, and the case skipped, when that fails. It is closed with the case.
 func (c *Case) Dial() *Conn {
+	if !c.further() {
+		return nil
+	}
 	conn, err := c.probe.dial(c.ctx)
 	if err != nil {
 		c.Skip("a further connection could not be opened: %v", err)

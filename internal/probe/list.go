@@ -13,6 +13,9 @@ type elsewhere struct {
 // It is opened once for all checks, and they do it no harm. When it cannot be
 // opened the case is skipped, and ok is false.
 func (c *Case) Elsewhere() (conn *Conn, ok bool) {
+	if !c.further() {
+		return nil, false
+	}
 	e := &c.probe.elsewhere
 	e.once.Do(func() { e.conn, e.err = c.probe.open(c.ctx) })
 	if e.err != nil {

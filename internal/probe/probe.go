@@ -120,6 +120,7 @@ type Probe struct {
 	kept      atomic.Int64 // bytes of the server
 	elsewhere elsewhere
 	capable   capable
+	alone     alone
 
 	mu       sync.Mutex
 	conns    []*Conn

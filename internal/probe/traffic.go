@@ -106,9 +106,12 @@ func (p *Probe) Traffic() *Traffic {
 	t := &Traffic{Transport: p.target.Kind(), Revision: p.o.Revision, Facts: &p.facts, Lines: map[int][]*wire.Frame{}, Events: map[int][]*wire.Event{}, Left: map[int]time.Time{}}
 	p.mu.Lock()
 	conns := slices.Clone(p.conns)
+	alone := p.alone.why != "" || p.alone.unsure
 	p.mu.Unlock()
 	for _, c := range conns {
-		t.take(c)
+		if !alone || !c.isStillborn() {
+			t.take(c)
+		}
 	}
 	t.sort()
 	t.Down = p.Down()

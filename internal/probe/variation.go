@@ -24,6 +24,9 @@ func (c *Case) OpenIn(env map[string]string) *Conn {
 		c.Skip("it needs a server over stdio that is started for it")
 		return nil
 	}
+	if !c.further() {
+		return nil
+	}
 	other := *command
 	other.Env = slices.DeleteFunc(slices.Clone(other.Env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
