@@ -75,9 +75,7 @@ func (c *checkRun) findingOf(j judged, o check.Outcome) rule.Finding {
 				f.Also = append(f.Also, b.Where)
 			}
 		}
-		for _, x := range worst.Exchanges[:min(shownExchanges, len(worst.Exchanges))] {
-			d.Evidence = append(d.Evidence, x.Evidence(worst.Frame)...)
-		}
+		d.Evidence = probe.Evidence(worst.Frame, worst.Exchanges[:min(shownExchanges, len(worst.Exchanges))]...)
 		if worst.Frame != nil && !shows(worst) {
 			d.Evidence = append(d.Evidence, probe.Crossed{Dir: worst.Frame.Dir.String(), At: "0ms", Text: text.Clip(string(worst.Frame.Raw), 2000)})
 		}

@@ -32,6 +32,13 @@ func (c *Conn) bornDead() {
 func (c *Conn) isStillborn() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if p := c.Process(); p != nil {
+		select {
+		case <-p.Exited(): // which may be known before its output has ended
+			c.bornDead()
+		default:
+		}
+	}
 	return c.stillborn
 }
 

@@ -5,7 +5,9 @@ package probe
 import (
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/mcprove/mcprove/internal/order"
 	"github.com/mcprove/mcprove/wire"
 )
 
@@ -13,7 +15,7 @@ import (
 // and is cut where it is long; who prints it escapes it.
 type Crossed struct {
 	Dir  string `json:"dir"`  // to-server or to-client
-	At   string `json:"at"`   // time since the exchange began: 12ms
+	At   string `json:"at"`   // time since the first that is shown of its connection: 12ms
 	Text string `json:"text"` // the JSON-RPC text, a body, or an SSE comment
 	HTTP string `json:"http"` // the head in short: POST /mcp with its MCP headers, or the status; empty over stdio
 }
@@ -26,23 +28,64 @@ const (
 
 // Evidence is what crossed in an exchange, in order. A frame that is named
 // stands in it even where the rest is cut.
-func (x *Exchange) Evidence(frame *wire.Frame) []Crossed {
-	var out []Crossed
-	at := func(f *wire.Frame) string {
-		if f == nil || f.Time.IsZero() || x.Start.IsZero() {
-			return "0ms"
+func (x *Exchange) Evidence(frame *wire.Frame) []Crossed { return Evidence(frame, x) }
+
+// Evidence is what crossed in some exchanges. That of one connection is in the order
+// in which it crossed, with times from the first of it on, so that what came late is
+// seen to be late.
+func Evidence(frame *wire.Frame, xs ...*Exchange) []Crossed {
+	var conns []int
+	of := map[int][]moment{}
+	for i, x := range xs {
+		conn := x.Conn
+		if conn == 0 {
+			conn = -1 - i // on none
 		}
-		return fmt.Sprintf("%dms", max(0, f.Time.Sub(x.Start).Milliseconds()))
+		if of[conn] == nil {
+			conns = append(conns, conn)
+		}
+		of[conn] = append(of[conn], x.moments(frame)...)
+	}
+	out := make([]Crossed, 0, len(xs))
+	for _, conn := range conns {
+		ms := of[conn]
+		order.Stable(ms, func(a, b moment) int { return a.at.Compare(b.at) })
+		for _, m := range ms {
+			m.At = fmt.Sprintf("%dms", max(0, m.at.Sub(ms[0].at).Milliseconds()))
+			out = append(out, m.Crossed)
+		}
+	}
+	return out
+}
+
+// moment is one thing that crossed, and when.
+type moment struct {
+	Crossed
+	at time.Time
+}
+
+// moments are what crossed in an exchange, in order.
+func (x *Exchange) moments(frame *wire.Frame) []moment {
+	var out []moment
+	last := x.Start
+	add := func(at time.Time, c Crossed) {
+		if !at.Before(last) {
+			last = at
+		}
+		out = append(out, moment{c, last}) // what has no time stands behind what it follows
 	}
 	if x.Sent != nil || x.SentHead != nil {
-		c := Crossed{Dir: wire.ToServer.String(), At: "0ms", HTTP: headLine(x.SentHead)}
+		c := Crossed{Dir: wire.ToServer.String(), HTTP: headLine(x.SentHead)}
 		if x.Sent != nil {
 			c.Text = cut(string(x.Sent.Raw))
+			if !x.Sent.Time.IsZero() {
+				last = x.Sent.Time
+			}
 		}
 		if x.Request != nil && x.Request.bytes != nil {
 			c.Text = cut(string(x.Request.bytes))
 		}
-		out = append(out, c)
+		add(last, c)
 	}
 	head := headLine(x.Head)
 	frames := x.Frames
@@ -55,15 +98,17 @@ func (x *Exchange) Evidence(frame *wire.Frame) []Crossed {
 		}
 	}
 	for _, f := range frames {
-		out = append(out, Crossed{Dir: f.Dir.String(), At: at(f), Text: cut(string(f.Raw)), HTTP: head})
+		add(f.Time, Crossed{Dir: f.Dir.String(), Text: cut(string(f.Raw)), HTTP: head})
 	}
 	switch {
 	case len(frames) > 0:
-	case len(x.Body) > 0 || x.Head != nil:
-		out = append(out, Crossed{Dir: wire.ToClient.String(), At: at(nil), Text: cut(string(x.Body)), HTTP: head})
+	case x.Head != nil:
+		add(x.Head.Time, Crossed{Dir: wire.ToClient.String(), Text: cut(string(x.Body)), HTTP: head})
+	case len(x.Body) > 0:
+		add(x.End, Crossed{Dir: wire.ToClient.String(), Text: cut(string(x.Body)), HTTP: head})
 	}
 	if x.Response == nil && x.Err != nil {
-		out = append(out, Crossed{Dir: wire.ToClient.String(), At: at(nil), Text: "(" + x.Brief() + ")", HTTP: head})
+		add(x.Ended, Crossed{Dir: wire.ToClient.String(), Text: "(" + x.Brief() + ")", HTTP: head})
 	}
 	return out
 }
