@@ -361,6 +361,9 @@ func knownRules(flag, pattern string) error {
 	if near := rule.Nearest(pattern, names); len(near) > 0 {
 		try = "did you mean " + strings.Join(near, ", ") + "?"
 	}
+	if several := strings.Split(pattern, ","); len(several) > 1 {
+		try = "repeat the flag for each: " + flag + " " + strings.Join(several, " "+flag+" ")
+	}
 	return usage(flag, try, "no rule is named %q", pattern)
 }
 

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -84,6 +85,10 @@ func (v *visit) asked(ctx context.Context, revisions []spec.Revision) error {
 			to = sse.HTTPSSE() // Streamable HTTP is younger
 		}
 		result, err := v.judge(ctx, to, r, v.left()/time.Duration(len(revisions)-i), nil, nil)
+		if why := noSSE(to, err); why != "" {
+			v.run.missed = append(v.run.missed, fmt.Sprintf("%s: %s is of HTTP+SSE, which the server does not serve: %s", v.target.name, r, why))
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -101,6 +106,16 @@ func (v *visit) asked(ctx context.Context, revisions []spec.Revision) error {
 		v.keep(result)
 	}
 	return nil
+}
+
+// noSSE says how a server that is there refused the stream of HTTP+SSE, empty for any
+// other error and none.
+func noSSE(to transport.Target, err error) string {
+	e, ok := errors.AsType[*transport.Error](err)
+	if ok && to.Kind() == transport.HTTPSSE && e.Reason == transport.BadStatus && e.Status < http.StatusInternalServerError {
+		return fmt.Sprintf("GET is answered by HTTP %d, not by an event stream", e.Status)
+	}
+	return ""
 }
 
 // served judges by every revision that the server serves. Where it serves none
