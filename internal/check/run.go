@@ -314,9 +314,10 @@ func (j *judging) claimed(p *probe.Probe, rules []*Rule) []*Rule {
 	return out
 }
 
-// rank is zero for rules that others are skipped because of.
+// rank is zero for rules that others are skipped because of, and for the one that says
+// why a run may soon be full.
 func rank(r *Rule) int {
-	if probe.Owns(r.ID) {
+	if probe.Owns(r.ID) || r.ID == ruleListBytes {
 		return 0
 	}
 	return 1

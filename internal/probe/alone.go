@@ -66,9 +66,9 @@ func (p *Probe) stillborn(xs ...*Exchange) bool {
 // ends at what it was sent does so where others live.
 func (p *Probe) FindAlone(ctx context.Context) {
 	p.mu.Lock()
-	any := slices.ContainsFunc(p.conns, (*Conn).isStillborn)
+	found := slices.ContainsFunc(p.conns, (*Conn).isStillborn)
 	p.mu.Unlock()
-	if any {
+	if found {
 		p.alone.once.Do(func() { p.findAlone(ctx) })
 	}
 }
