@@ -44,6 +44,9 @@ func (l *ledger) warn(kind, place string, x *probe.Exchange, format string, args
 type blaming func(x *probe.Exchange, format string, args ...any) *probe.Blame
 
 func (l *ledger) add(blame blaming, kind, place string, x *probe.Exchange, format string, args ...any) *probe.Blame {
+	if x.Busy() {
+		return blame(x, format, args...) // which is none, and hides none
+	}
 	i := slices.IndexFunc(l.entries, func(e *entry) bool { return e.kind == kind })
 	switch {
 	case i >= 0:

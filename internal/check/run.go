@@ -326,6 +326,13 @@ func rank(r *Rule) int {
 // premise judges a server that answers nothing: one finding, and everything
 // else is skipped because of it.
 func (j *judging) premise(ctx context.Context, p *probe.Probe, rules []*Rule) {
+	nothing := probe.Verdict{
+		Status: rule.Skip, Because: probe.RuleAnswers,
+		Reason: "the server answers no well-formed request of " + j.o.Revision.String(),
+	}
+	if slices.ContainsFunc(p.Facts().Exchanges(), (*probe.Exchange).Busy) {
+		nothing.Because, nothing.Reason = "", probe.Busy
+	}
 	for _, r := range rules {
 		if ctx.Err() != nil {
 			j.add(r, probe.Verdict{Status: rule.Skip, Reason: probe.Ended(ctx)})
@@ -335,9 +342,6 @@ func (j *judging) premise(ctx context.Context, p *probe.Probe, rules []*Rule) {
 			j.add(r, p.Judge(ctx, r.Info, r.Check))
 			continue
 		}
-		j.add(r, probe.Verdict{
-			Status: rule.Skip, Because: probe.RuleAnswers,
-			Reason: "the server answers no well-formed request of " + j.o.Revision.String(),
-		})
+		j.add(r, nothing)
 	}
 }

@@ -258,7 +258,7 @@ func (c *checkRun) findings() []rule.Finding {
 // --only that was skipped, what there was no time for, or everything.
 func (c *checkRun) askedAndMissed(fs []rule.Finding) []string {
 	missed := slices.Clone(c.missed)
-	late, full, skipped := 0, 0, 0
+	late, full, busy, skipped := 0, 0, 0, 0
 	for _, f := range fs {
 		if f.Status == rule.Skip {
 			skipped++
@@ -267,11 +267,16 @@ func (c *checkRun) askedAndMissed(fs []rule.Finding) []string {
 				late++
 			case probe.Full:
 				full++
+			case probe.Busy:
+				busy++
 			}
 		}
 	}
 	if full > 0 {
 		missed = append(missed, fmt.Sprintf("%d rules were not judged: %s", full, probe.Full))
+	}
+	if busy > 0 {
+		missed = append(missed, fmt.Sprintf("%s not judged: %s", rulesWere(busy), probe.Busy))
 	}
 	switch {
 	case late > 0 && skipped == len(fs):
@@ -280,7 +285,7 @@ func (c *checkRun) askedAndMissed(fs []rule.Finding) []string {
 		missed = append(missed, "for one rule there was no time: give it longer with --max-time, or choose rules with --only")
 	case late > 1:
 		missed = append(missed, fmt.Sprintf("for %d rules there was no time: give it longer with --max-time, or choose rules with --only", late))
-	case skipped == len(fs) && len(fs) > 0 && len(c.plan.only) == 0:
+	case skipped == len(fs) && len(fs) > 0 && len(c.plan.only) == 0 && busy == 0:
 		missed = append(missed, "no rule could be judged")
 	}
 	byID := map[string]rule.Finding{}
@@ -300,6 +305,13 @@ func (c *checkRun) askedAndMissed(fs []rule.Finding) []string {
 		}
 	}
 	return missed
+}
+
+func rulesWere(n int) string {
+	if n == 1 {
+		return "one rule was"
+	}
+	return fmt.Sprintf("%d rules were", n)
 }
 
 // has reports whether a rule is one of a transport that was judged.

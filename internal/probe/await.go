@@ -51,10 +51,23 @@ func (c *Conn) awaiting(ctx context.Context, k *call, d time.Duration, failing W
 			cold, end = false, c.probe.o.Clock.Wait()
 		}
 		c.mu.Unlock()
-		if x.Closed && c.resend(ctx, k) {
-			continue
+		if x.Closed {
+			switch next, wait := c.outcome(k); next {
+			case anew, doubtful:
+				end(Answering)
+				if next == anew {
+					c.resend(ctx, k, wait)
+				} else {
+					c.whose(ctx, k)
+				}
+				end = c.probe.o.Clock.Wait()
+				t.Reset(d)
+				continue
+			}
+			x = c.now(k)
 		}
-		if until(x) || x.Closed {
+		// Whether it is sent again is seen when what turned it away is over.
+		if x.Closed || until(x) && !x.turnedAway() {
 			what = Answering
 			return x
 		}
@@ -94,7 +107,17 @@ func (c *Conn) snapshot(k *call) *Exchange {
 			x.Err = x.ClosedErr
 		}
 	}
+	if x.Closed && (x.turnedAway() || k.turned) && !k.own && (c.probe == nil || c.probe.yields()) {
+		x.Err = errBusy
+	}
 	return &x
+}
+
+// now is an exchange as it is.
+func (c *Conn) now(k *call) *Exchange {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.snapshot(k)
 }
 
 // give ends the waiting for an exchange. The lock must not be held.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
@@ -27,6 +28,8 @@ type Case struct {
 	// cut reports whether the end of the run cut short what would be blamed, and
 	// seenCut whether something of it was seen.
 	cut, seenCut bool
+	// busy reports whether the server took no requests where it had to be asked.
+	busy atomic.Bool
 	// bereft: it lacks something because a process ended before its first answer.
 	bereft bool
 	// uncalled reports whether no call of a tool was answered.
@@ -140,6 +143,7 @@ func (c *Case) result() Verdict {
 	}
 	c.spare()
 	c.lonely()
+	c.unserved()
 	v := &c.verdict
 	for _, b := range v.Blames {
 		v.Status = max(v.Status, b.Status)
@@ -159,6 +163,8 @@ func (c *Case) result() Verdict {
 		v.Status, v.Reason = rule.Skip, Ended(c.ctx)
 	case v.Seen > 0 && !c.seenCut:
 		v.Status = rule.Pass
+	case c.busy.Load():
+		v.Status, v.Reason = rule.Skip, Busy
 	case c.cut:
 		v.Status, v.Reason = rule.Skip, RunEnded
 	default:
@@ -239,7 +245,7 @@ func (c *Case) Start(conn *Conn, r *Request) *Stream {
 		c.seen(x)
 		k, on = &call{x: *x, given: true}, &Conn{probe: c.probe, changed: make(chan struct{})}
 	}
-	return &Stream{conn: on, call: k, ctx: c.ctx}
+	return &Stream{conn: on, call: k, ctx: c.ctx, of: c}
 }
 
 // seen skips the case where a message was held back.
@@ -247,7 +253,33 @@ func (c *Case) seen(x *Exchange) *Exchange {
 	if x.Err == errNotMine {
 		c.Skip("%v; --target-is-mine allows it", errNotMine)
 	}
+	return c.taken(x)
+}
+
+// taken takes note where the server took no requests. No case is asked for by a
+// stream that all share.
+func (c *Case) taken(x *Exchange) *Exchange {
+	if c != nil && x.Busy() {
+		c.busy.Store(true)
+	}
 	return x
+}
+
+// unserved drops what a case blames on a server that took no requests, and skips
+// the case: what was asked of it is not known, and so is nothing that compares.
+func (c *Case) unserved() {
+	v := &c.verdict
+	if c.busy.Load() && c.probe != nil {
+		v.Blames, v.Reason, v.Because = nil, Busy, ""
+		return
+	}
+	v.Blames = slices.DeleteFunc(v.Blames, func(b *Blame) bool {
+		turned := slices.ContainsFunc(b.Exchanges, (*Exchange).Busy)
+		if turned {
+			c.busy.Store(true)
+		}
+		return turned
+	})
 }
 
 // Open makes a connection of the case's own, over stdio a process, by a client
@@ -296,6 +328,10 @@ func (c *Case) Works(r *Request) (x *Exchange, ok bool) {
 
 // Lacks skips the case because a well-formed request does not work, as x shows.
 func (c *Case) Lacks(x *Exchange) {
+	if x.Busy() {
+		c.Skip("%s", Busy)
+		return
+	}
 	c.bereft = c.bereft || c.probe != nil && c.probe.stillborn(x)
 	c.verdict.Because = owner(x.Method)
 	if c.probe != nil && !c.probe.facts.Answers() {
@@ -341,7 +377,7 @@ func Owns(id string) bool {
 
 // Pass says that something was looked at and holds. x may be nil.
 func (c *Case) Pass(x *Exchange) {
-	if x != nil && c.lapsed(x) {
+	if c.taken(x).Busy() || x != nil && c.lapsed(x) {
 		return
 	}
 	c.verdict.Seen++
@@ -373,6 +409,8 @@ func (c *Case) blame(most rule.Status, x *Exchange, format string, args ...any) 
 		// Something else that it would have had to see may be missing, too.
 		c.skip(Ended(c.ctx))
 		return &Blame{} // of nobody
+	case c.taken(x).Busy():
+		return &Blame{}
 	case x != nil && (c.unclaimed(x) || c.waits(x) || c.lapsed(x)):
 		return &Blame{}
 	}

@@ -75,7 +75,15 @@ type call struct {
 	wait  time.Duration // the last one
 	// Its stream was closed by the server, we came back to it, and were sent away.
 	back, sentAway bool
-	again          bool // it was sent a second time
+	away           *wire.Head // by which we were
+
+	fresh     bool // it was sent a second time, on a connection of its own
+	refusals  int  // how often it was turned away for a reason of the moment
+	settled   bool // it is not sent again for that
+	turned    bool // coming back to its stream stayed refused for such a reason
+	own       bool // it is turned away for what it asks
+	alone     bool // nobody else sends meanwhile
+	resending bool // it was cleared, and is about to be sent
 }
 
 func (c *call) open() bool { return c.x.Response == nil && !c.given && !c.x.Closed }
@@ -254,6 +262,11 @@ func (c *Conn) take(e transport.Event) {
 	case transport.EventHead:
 		if k.sentAway = k.back && e.Head.Status != http.StatusOK; !k.sentAway {
 			k.x.Head = e.Head
+		} else {
+			k.away = e.Head
+		}
+		if !transient[e.Head.Status] {
+			c.probe.limit.served(&k.x)
 		}
 	case transport.EventFrame:
 		k.heard(e.Frame.Event)
@@ -394,7 +407,10 @@ func (c *Conn) only() *call {
 
 // start sends a request and returns its call. A request that cannot be sent
 // has an exchange that says so.
-func (c *Conn) start(ctx context.Context, r *Request) *call {
+func (c *Conn) start(ctx context.Context, r *Request) *call { return c.begin(ctx, r, false) }
+
+// begin is start; alone says that the caller keeps all others from sending.
+func (c *Conn) begin(ctx context.Context, r *Request, alone bool) *call {
 	c.mu.Lock()
 	c.lastID++
 	id := r.id
@@ -403,7 +419,7 @@ func (c *Conn) start(ctx context.Context, r *Request) *call {
 	}
 	text := r.Encode(id)
 	m := wire.Read(text)
-	k := &call{retry: -1}
+	k := &call{retry: -1, alone: alone, settled: alone}
 	k.x = Exchange{Request: r, Method: r.Method, Conn: c.n, Turn: c.probe.turn(), Start: time.Now(), read: &reading{}}
 	if m.Kind == wire.Request || m.Kind == wire.Invalid {
 		k.x.ID = m.ID
@@ -421,32 +437,13 @@ func (c *Conn) start(ctx context.Context, r *Request) *call {
 	return k
 }
 
-// resend sends a request a second time that went out on a connection which the
-// server was closing: clients reuse connections, and browsers do this. A server
-// that ends at the request does so again. It reports whether there is something
-// to wait for again.
-func (c *Conn) resend(ctx context.Context, k *call) bool {
-	c.mu.Lock()
-	x := &k.x
-	var e *transport.Error
-	if k.again || x.Cancelled || !errors.As(x.ClosedErr, &e) || !e.Stale {
-		c.mu.Unlock()
-		return false
-	}
-	k.again = true
-	x.Closed, x.ClosedErr, x.Err, x.Start = false, nil, nil, time.Now()
-	x.End, x.Ended = time.Time{}, time.Time{}
-	var text []byte
-	if x.Sent != nil {
-		text = x.Sent.Raw
-	}
-	c.mu.Unlock()
-	c.deliver(ctx, k, text)
-	return true
-}
-
-// deliver sends the text of a call.
+// deliver sends the text of a call, as soon as the server takes it.
 func (c *Conn) deliver(ctx context.Context, k *call, text []byte) {
+	if c.probe.yields() && !k.alone && c.probe.limit.pass(ctx, c.probe.o.Clock) {
+		c.mu.Lock()
+		k.x.Start = time.Now()
+		c.mu.Unlock()
+	}
 	limit, cancel := context.WithTimeout(ctx, c.probe.o.Timeout)
 	defer cancel()
 	sent, err := c.hand(limit, k.x.Request, text, k)
@@ -486,9 +483,9 @@ func (c *Conn) hand(ctx context.Context, r *Request, text []byte, k *call) (tran
 		if !ok {
 			return transport.Sent{}, errNoBytes
 		}
-		return rq.Request(ctx, transport.Request{Method: r.verb, Header: header, Without: r.without, Body: r.text, Tag: k, Fresh: k.again})
+		return rq.Request(ctx, transport.Request{Method: r.verb, Header: header, Without: r.without, Body: r.text, Tag: k, Fresh: k.fresh})
 	}
-	return c.conn.Send(ctx, transport.Outgoing{Raw: text, Header: header, Without: r.without, Tag: k, Fresh: k.again})
+	return c.conn.Send(ctx, transport.Outgoing{Raw: text, Header: header, Without: r.without, Tag: k, Fresh: k.fresh})
 }
 
 var errNoBytes = errors.New("this carrier cannot send such a request")

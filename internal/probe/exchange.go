@@ -45,7 +45,8 @@ type Exchange struct {
 	Waits []int64
 
 	SentHead *wire.Head // HTTP request
-	// Err says why there is no response: *transport.Error or ErrSilent.
+	// Err says why there is no response: *transport.Error or ErrSilent; or that
+	// what came is none, see [Exchange.Busy].
 	Err error
 	// Closed: nothing can come any more. ClosedErr says how an HTTP stream ended.
 	Closed    bool
@@ -162,6 +163,9 @@ func (x *Exchange) Is(code int) bool {
 // Refused reports whether the server said no in any way that can be read: a
 // JSON-RPC error, or an HTTP status of 400 or above and below 500.
 func (x *Exchange) Refused() bool {
+	if x.Busy() {
+		return false
+	}
 	if m := x.Message(); m != nil && m.Error != nil {
 		return true
 	}

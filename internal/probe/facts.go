@@ -173,12 +173,7 @@ func (p *Probe) survey(ctx context.Context) {
 	} else {
 		f.Greeting = p.once(ctx, p.Request(spec.MethodDiscover, ""))
 	}
-	if f.Greeting.OK() {
-		f.Capabilities = f.Greeting.Member("capabilities")
-		for _, v := range Elements(f.Greeting.Member("supportedVersions")) {
-			f.Supported = append(f.Supported, Text(v))
-		}
-	}
+	f.greeted()
 	known := f.Capabilities != nil
 	if !known && (p.Legacy() || !worthMore(f.Greeting)) {
 		return
@@ -203,6 +198,26 @@ func (p *Probe) survey(ctx context.Context) {
 		wait.Go(read)
 	}
 	wait.Wait()
+}
+
+// greeted takes over what the greeting says.
+func (f *Facts) greeted() {
+	if f.Greeting.OK() {
+		f.Capabilities = f.Greeting.Member("capabilities")
+		for _, v := range Elements(f.Greeting.Member("supportedVersions")) {
+			f.Supported = append(f.Supported, Text(v))
+		}
+	}
+}
+
+// greetAgain asks for the greeting once more where the server took no request for
+// it and others since: whose fault that is can be found out now.
+func (p *Probe) greetAgain(ctx context.Context) {
+	f := &p.facts
+	if !p.Legacy() && f.Greeting.Busy() && f.Answers() {
+		f.Greeting = p.once(ctx, p.Request(spec.MethodDiscover, ""))
+		f.greeted()
+	}
 }
 
 // worthMore: a server that answered something may answer something else.

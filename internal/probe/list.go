@@ -53,6 +53,10 @@ func (c *Case) UnseenOf(t *Traffic, method string) {
 		return
 	}
 	for _, x := range l.Pages {
+		if x.Busy() {
+			c.Unseen("%s", Busy)
+			return
+		}
 		if id := owner(method); !x.OK() && id != c.info.ID {
 			c.UnseenFor(id, "%s without any fault does not work: %s", method, x.Brief())
 			return

@@ -36,6 +36,13 @@ func (p *Probe) once(ctx context.Context, r *Request) *Exchange {
 	}
 	p.mu.Unlock()
 	s.once.Do(func() { s.x = p.send(ctx, nil, r) })
+	if s.x.Busy() { // the next one may be served
+		p.mu.Lock()
+		if p.onces[key.String()] == s {
+			delete(p.onces, key.String())
+		}
+		p.mu.Unlock()
+	}
 	return s.x
 }
 
@@ -79,6 +86,8 @@ func (x *Exchange) Brief() string {
 	switch {
 	case x.Err == errNotMine:
 		return "it was not sent"
+	case x.Busy() && m == nil:
+		return status + " each time"
 	case m != nil && m.Error != nil:
 		if code, ok := x.Code(); ok {
 			return with(fmt.Sprintf("error %d %s", code, clip(m.Error.Message)))

@@ -56,19 +56,31 @@ func (c *Conn) comeBack(ctx context.Context, k *call) bool {
 	}
 	c.mu.Lock()
 	x := &k.x
-	left := x.Response == nil && x.Closed && x.ClosedErr == nil && !x.Cancelled && x.Streamed() && k.last != "" && !k.sentAway
-	if !left || len(x.Waits) == maxComeBacks {
-		c.mu.Unlock()
-		return false
+	left := x.Response == nil && x.Closed && x.ClosedErr == nil && !x.Cancelled && x.Streamed() && k.last != ""
+	var wait time.Duration
+	switch {
+	case !left:
+	case k.sentAway:
+		// For a reason of the moment, or for good.
+		away := &Exchange{Method: http.MethodGet, Head: k.away}
+		if left = away.turnedAway(); left {
+			wait, left = c.probe.limit.refused(away, k.refusals)
+			k.turned = !left
+			k.refusals++
+		}
+	case len(x.Waits) == maxComeBacks:
+		left = false
+	default:
+		x.Waits = append(slices.Clone(x.Waits), k.retry)
+		if k.retry >= 0 {
+			k.wait = time.Duration(k.retry) * time.Millisecond // until another one comes
+		}
+		wait, k.retry = k.wait, -1
+		left = wait <= longestWait
 	}
-	x.Waits = append(slices.Clone(x.Waits), k.retry)
-	if k.retry >= 0 {
-		k.wait = time.Duration(k.retry) * time.Millisecond // until another one comes
-	}
-	wait, last := k.wait, k.last
-	k.retry = -1
+	last := k.last
 	c.mu.Unlock()
-	if wait > longestWait {
+	if !left {
 		return false
 	}
 	end := c.probe.o.Clock.Wait()
@@ -80,7 +92,7 @@ func (c *Conn) comeBack(ctx context.Context, k *call) bool {
 	}
 	end(Told)
 	c.mu.Lock()
-	x.Closed, x.Err, k.back = false, nil, true
+	x.Closed, x.Err, k.back, k.sentAway = false, nil, true, false
 	c.mu.Unlock()
 	limit, cancel := context.WithTimeout(ctx, c.probe.o.Timeout)
 	defer cancel()

@@ -130,6 +130,9 @@ type Probe struct {
 	reopens  int
 
 	down down
+
+	limit    throttle
+	surveyed atomic.Bool // the facts are known
 }
 
 // Open connects to a target and takes in what it says of itself; see
@@ -158,6 +161,8 @@ func Open(ctx context.Context, target transport.Target, o Options) (*Probe, erro
 	}
 	p.shared = c
 	p.survey(ctx)
+	p.surveyed.Store(true)
+	p.greetAgain(ctx)
 	return p, nil
 }
 
@@ -307,7 +312,7 @@ func raise(most *atomic.Int64, value int64) {
 // wasQuick takes note of how long an answer took; first says that it is the first
 // one of a connection.
 func (p *Probe) wasQuick(x *Exchange, first bool) {
-	if x.Response == nil {
+	if x.Response == nil || x.Busy() {
 		return
 	}
 	took := int64(x.End.Sub(x.Start))

@@ -15,6 +15,7 @@ type Stream struct {
 	conn *Conn
 	call *call
 	ctx  context.Context
+	of   *Case
 }
 
 // Same reports whether two streams are of one connection and under one id, so
@@ -23,17 +24,19 @@ func (s *Stream) Same(o *Stream) bool {
 	return s.conn == o.conn && s.call.keyed && s.call.key == o.call.key
 }
 
-// Now is the exchange as it is.
+// Now is the exchange as it is. One that was turned away for a reason of the
+// moment is as it is when it was sent again.
 func (s *Stream) Now() *Exchange {
-	s.conn.mu.Lock()
-	defer s.conn.mu.Unlock()
-	return s.conn.snapshot(s.call)
+	if x := s.conn.now(s.call); !x.Busy() {
+		return x
+	}
+	return s.Answer()
 }
 
 // Until waits until the exchange is as wanted, has ended, or the time is up,
 // and returns it as it is then; ok says whether it is as wanted.
 func (s *Stream) Until(d time.Duration, wanted func(*Exchange) bool) (x *Exchange, ok bool) {
-	x = s.conn.await(s.ctx, s.call, d, wanted)
+	x = s.of.taken(s.conn.await(s.ctx, s.call, d, wanted))
 	return x, wanted(x)
 }
 
@@ -43,7 +46,7 @@ func (s *Stream) Answer() *Exchange {
 	if x.Died() && !s.conn.probe.Stdio() {
 		s.conn.probe.fell(s.ctx, x)
 	}
-	return x
+	return s.of.taken(x)
 }
 
 // Missed says that what was waited for did not come in time, so that less is
