@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -144,14 +146,21 @@ func (a *app) untilReady(ctx context.Context, t *target, o session.Options, p *p
 	}
 }
 
-// notYet reports whether a failure may only mean that the server is not up.
+// notYet reports whether a failure may only mean that the server is not up: nobody
+// listens, or what stands before it says that it reaches nobody.
 func notYet(err error) bool {
-	switch transport.ReasonOf(err) {
-	case transport.Unreachable, transport.Broken:
+	e, ok := errors.AsType[*transport.Error](err)
+	switch {
+	case !ok:
+		return false
+	case e.Reason == transport.Unreachable, e.Reason == transport.Broken:
 		return true
 	}
-	return false
+	return e.Reason == transport.BadStatus && slices.Contains(unready, e.Status)
 }
+
+// unready are the statuses of HTTP by which a gateway says so.
+var unready = []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
 // trace shows what crosses: a line for each frame and head.
 func (a *app) trace(e transport.TapEvent) {

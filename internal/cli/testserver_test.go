@@ -79,11 +79,12 @@ func testServer(args []string) int {
 }
 
 // serveHTTP serves on an address. Its conduct is one of html, redirect, auth,
-// slow, or none for a proper server.
+// gateway, or none for a proper server.
 func serveHTTP(s *mock.Server, addr string, conduct []string) int {
 	var h http.Handler = s
 	if len(conduct) > 0 {
 		what := conduct[0]
+		up := time.Now().Add(time.Second)
 		h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch what {
 			case "html":
@@ -95,6 +96,12 @@ func serveHTTP(s *mock.Server, addr string, conduct []string) int {
 				if r.Header.Get("Authorization") != "Bearer correct-horse-battery" {
 					w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="https://example.com/.well-known/oauth-protected-resource"`)
 					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				s.ServeHTTP(w, r)
+			case "gateway": // what stands before a server that is still starting
+				if time.Now().Before(up) {
+					w.WriteHeader(http.StatusBadGateway)
 					return
 				}
 				s.ServeHTTP(w, r)
