@@ -32,6 +32,15 @@ type visit struct {
 	alone bool
 	// late are the revisions for which there was no time at all.
 	late []string
+	// unknown reports whether some older revision could not be asked for.
+	unknown bool
+	gaps    []gap
+}
+
+// gap is what was not judged for one reason.
+type gap struct {
+	what []string
+	why  string
 }
 
 // left is the time that is left for judging.
@@ -121,6 +130,7 @@ func noSSE(to transport.Target, err error) string {
 // served judges by every revision that the server serves. Where it serves none
 // it is judged by the newest, whose rules say what is wrong.
 func (v *visit) served(ctx context.Context) error {
+	defer v.tell()
 	var (
 		older []*check.Result
 		once  sync.Once
@@ -138,7 +148,7 @@ func (v *visit) served(ctx context.Context) error {
 	if v.options.Era != spec.Legacy {
 		newest, err = v.judge(ctx, v.target.Target, spec.Latest, v.left(), func(r *check.Result) bool {
 			legacy(r)
-			return len(older) == 0
+			return len(older) == 0 && (!v.unknown || unknown(r))
 		}, nil)
 	}
 	wait.Wait()
@@ -162,6 +172,7 @@ func (v *visit) served(ctx context.Context) error {
 		}
 		older, fail = v.legacy(ctx, newest, older)
 	}
+	served := newest != nil && newest.Served()
 	if newest != nil && len(older) > 0 {
 		v.unasked(newest)
 	}
@@ -169,10 +180,17 @@ func (v *visit) served(ctx context.Context) error {
 		v.run.missed = append(v.run.missed, fmt.Sprintf("%s: there was no time to judge by %s: give it longer with --max-time, or choose with --revision",
 			v.target.name, strings.Join(v.late, ", ")))
 	}
-	if fail != nil && (newest == nil || !newest.Served()) {
+	switch {
+	case fail != nil && !served:
 		return fail
+	case fail != nil && ctx.Err() == nil:
+		v.leftOut("older revisions", fail.Error())
 	}
-	if newest != nil && (newest.Served() || len(older) == 0) {
+	switch {
+	case newest == nil, !served && len(older) > 0:
+	case !served && v.unknown && !unknown(newest):
+		// It may be a server of an older revision, and a good one.
+	default:
 		if err := v.lost(newest); err != nil {
 			return err
 		}
@@ -234,7 +252,7 @@ func (v *visit) legacy(ctx context.Context, first *check.Result, have []*check.R
 		if r != nil && r.Served() {
 			out = append(out, r)
 		}
-		v.unasked(r)
+		v.unknown = v.unasked(r) || v.unknown
 		v.alone = v.alone || sideBySide && diedAtStart(r)
 	}
 	modern := first != nil && first.Served()
@@ -245,18 +263,56 @@ func (v *visit) legacy(ctx context.Context, first *check.Result, have []*check.R
 		}
 	}
 	for i := range errs {
-		if err := errs[len(errs)-1-i]; err != nil && len(out) == 0 {
+		at := len(errs) - 1 - i
+		if err := errs[at]; err != nil && len(out) == 0 && !modern {
 			return nil, err
+		} else if err != nil {
+			v.leftOut(revisions[at].String(), err.Error())
 		}
 	}
 	return out, ctx.Err()
 }
 
-// unasked takes note of a run that ended before it was known whether the server serves
-// its revision; nil is none.
-func (v *visit) unasked(r *check.Result) {
-	if r != nil && !r.Served() && r.Facts.Greeting != nil && r.Facts.Greeting.CutShort() {
+// unasked takes note of a revision of which nobody knows whether the server serves
+// it: the run ended before, or the server took no requests. nil is none. It reports
+// whether it is one.
+func (v *visit) unasked(r *check.Result) bool {
+	if !unknown(r) {
+		return false
+	}
+	x := r.Facts.Greeting
+	if x.CutShort() {
 		v.late = append(v.late, r.Revision.String())
+	} else {
+		v.leftOut(r.Revision.String(), fmt.Sprintf("%s was turned away by HTTP %d each time, as by a server that limits how many requests it takes", x.Method, x.Status()))
+	}
+	return true
+}
+
+// unknown reports whether nobody knows whether the server serves the revision of a
+// run; nil is none.
+func unknown(r *check.Result) bool {
+	return r != nil && !r.Served() && r.Facts.Greeting != nil && (r.Facts.Greeting.CutShort() || r.Facts.Greeting.Busy())
+}
+
+// leftOut takes note of what was not judged, which is no pass.
+func (v *visit) leftOut(what, why string) {
+	i := slices.IndexFunc(v.gaps, func(g gap) bool { return g.why == why })
+	if i < 0 {
+		i = len(v.gaps)
+		v.gaps = append(v.gaps, gap{why: why})
+	}
+	if g := &v.gaps[i]; !slices.Contains(g.what, what) {
+		g.what = append(g.what, what)
+	}
+}
+
+// tell tells of what was left out.
+func (v *visit) tell() {
+	for _, g := range v.gaps {
+		note := fmt.Sprintf("%s: not judged in %s: %s", v.target.name, strings.Join(g.what, ", "), g.why)
+		v.run.notes = append(v.run.notes, note)
+		v.run.missed = append(v.run.missed, note)
 	}
 }
 

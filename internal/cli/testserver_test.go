@@ -3,10 +3,12 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -79,7 +81,7 @@ func testServer(args []string) int {
 }
 
 // serveHTTP serves on an address. Its conduct is one of html, redirect, auth,
-// gateway, or none for a proper server.
+// gateway, limit, or none for a proper server.
 func serveHTTP(s *mock.Server, addr string, conduct []string) int {
 	var h http.Handler = s
 	if len(conduct) > 0 {
@@ -104,6 +106,15 @@ func serveHTTP(s *mock.Server, addr string, conduct []string) int {
 					w.WriteHeader(http.StatusBadGateway)
 					return
 				}
+				s.ServeHTTP(w, r)
+			case "limit": // one that lets nobody begin a session just now
+				body, _ := io.ReadAll(r.Body)
+				if strings.Contains(string(body), `"initialize"`) {
+					w.Header().Set("Retry-After", "60")
+					w.WriteHeader(http.StatusTooManyRequests)
+					return
+				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
 				s.ServeHTTP(w, r)
 			case "path":
 				if r.URL.Path != "/mcp" {
