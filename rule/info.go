@@ -56,7 +56,7 @@ type Info struct {
 
 	Section    string   // of the specification: "2026-07-28/basic#requests"
 	Revisions  []string // it holds in; nil for a family that knows none
-	Transport  string   // "http", "stdio"; empty for any
+	Transport  string   // "http", "http+sse" alone, "stdio"; empty for any
 	ReportOnly bool     // a finding is for information, whatever the level says
 }
 

@@ -31,7 +31,7 @@ var oldest = spec.Range{Since: spec.Rev20241105, Until: spec.Rev20241105}
 var httpSSERules = []Rule{
 	{
 		Info: rule.Info{
-			ID: ruleTwoEndpoints, Level: rule.Must, Basis: rule.Keyword, Section: httpSSEPage, Transport: "http",
+			ID: ruleTwoEndpoints, Level: rule.Must, Basis: rule.Keyword, Section: httpSSEPage, Transport: "http+sse",
 			Title: "one endpoint gives an event stream to every GET, another takes POST",
 			Why:   "a client has no way to the server without both",
 			Fix:   "serve the event stream by GET, and take messages by POST at the endpoint that it names",
@@ -41,7 +41,7 @@ var httpSSERules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: ruleEndpoint2411, Level: rule.Must, Basis: rule.Keyword, Section: httpSSEPage, Transport: "http",
+			ID: ruleEndpoint2411, Level: rule.Must, Basis: rule.Keyword, Section: httpSSEPage, Transport: "http+sse",
 			Title: "the stream begins with an endpoint event that names where to post",
 			Why:   "a client waits for it, and has nowhere to send its first message until it comes",
 			Fix:   "send an event of type endpoint with the URI as its data as soon as a client connects",
@@ -55,7 +55,7 @@ var httpSSERules = []Rule{
 	},
 	{
 		Info: rule.Info{
-			ID: "http-sse.message-events", Level: rule.Must, Basis: rule.Prose, Section: httpSSEPage, Transport: "http",
+			ID: "http-sse.message-events", Level: rule.Must, Basis: rule.Prose, Section: httpSSEPage, Transport: "http+sse",
 			Title: "what the server sends comes as message events with JSON as their data",
 			Why:   "clients listen for events of that type, and drop every other",
 			Fix:   "send each JSON-RPC message as the data of one event of type message, and nothing else as such events",

@@ -256,6 +256,20 @@ func (v *visit) legacy(ctx context.Context, first *check.Result, have []*check.R
 		v.alone = v.alone || sideBySide && diedAtStart(r)
 	}
 	modern := first != nil && first.Served()
+	agreesOnOldest := func(r *check.Result) bool { return r != nil && r.Facts.Agreed == spec.Rev20241105 }
+	if v.target.Kind() == transport.StreamableHTTP && len(out) == 0 && !modern && slices.ContainsFunc(results, agreesOnOldest) {
+		// It has the younger transport, and nothing else that is younger.
+		r, err := v.judge(ctx, v.target.Target, spec.Rev20241105, v.run.plan.budget-time.Since(begin), never, nil)
+		switch {
+		case err != nil:
+			return nil, err
+		case r.Served():
+			out = append(out, r)
+			v.run.notes = append(v.run.notes, fmt.Sprintf("%s: initialize agrees on %s alone, which has no Streamable HTTP: it is judged by all of that revision but its transport", v.target.name, r.Revision))
+		default:
+			v.unknown = v.unasked(r) || v.unknown
+		}
+	}
 	if fall, ok := v.target.Target.(transport.SSEFallback); ok && len(out) == 0 && !modern && (first == nil || !unheard(first)) {
 		// A server that has no such stream has no such transport.
 		if r, err := v.judge(ctx, fall.HTTPSSE(), spec.Rev20241105, v.left(), never, nil); err == nil && r.Served() {
