@@ -180,3 +180,27 @@ func TestKeptConnectionsThatClose(t *testing.T) {
 		t.Logf("%s: %d connections were closed", revision, closed.Load())
 	}
 }
+
+// Servers agree on the oldest revision over a transport that is younger: they are
+// judged by all of that revision but its transport.
+func TestOldestOverStreamableHTTP(t *testing.T) {
+	t.Parallel()
+	s := specimen()
+	s.Revisions = []spec.Revision{spec.Rev20241105}
+	o := check.Options{Options: probe.Options{Failing: failing, Revision: spec.Rev20241105, Tools: namedTools}}
+	r := runOn(t, s, func(m *mock.Server) transport.Target {
+		return &transport.Handler{Handler: m, URL: "http://127.0.0.1/mcp"}
+	}, o)
+	passed := 0
+	for _, out := range r.Outcomes {
+		switch {
+		case out.Status > rule.Note, strings.HasPrefix(out.Rule.ID, "http-sse."):
+			t.Error(show(out))
+		case out.Status == rule.Pass:
+			passed++
+		}
+	}
+	if passed < 100 {
+		t.Errorf("%d rules passed", passed)
+	}
+}

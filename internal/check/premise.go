@@ -20,7 +20,7 @@ var premiseRules = []Rule{
 			ID: probe.RuleAnswers, Level: rule.Must, Basis: rule.Premise, Section: "2026-07-28/basic#messages",
 			Title: "the server answers well-formed requests",
 			Why:   "a server that refuses or drops every request works with no client at all",
-			Fix:   "answer server/discover, and the list methods of what you offer, by a result",
+			Fix:   "answer server/discover, or initialize in the revisions with a handshake, by a result, and then the list methods of what you offer",
 		},
 		In: every, Check: answers,
 		Break: Break{Faults: []mock.Fault{mock.On("").Error(spec.CodeInternalError, "no")}},

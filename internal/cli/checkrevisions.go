@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcprove/mcprove/internal/check"
 	"github.com/mcprove/mcprove/internal/cli/version"
+	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/session"
 	"github.com/mcprove/mcprove/spec"
 	"github.com/mcprove/mcprove/transport"
@@ -35,6 +36,7 @@ type visit struct {
 	// unknown reports whether some older revision could not be asked for.
 	unknown bool
 	gaps    []gap
+	hello   *probe.Exchange // initialize of the newest older revision
 }
 
 // gap is what was not judged for one reason.
@@ -87,16 +89,21 @@ func (c *claims) take(keys []string) []string {
 // asked judges by the revisions that the user names. What the server does not
 // serve of them is not judged, and not passed.
 func (v *visit) asked(ctx context.Context, revisions []spec.Revision) error {
+	defer v.tell()
 	for i, r := range revisions {
 		to := v.target.Target
 		sse, falls := to.(transport.SSEFallback)
 		if falls && r == spec.Rev20241105 {
 			to = sse.HTTPSSE() // Streamable HTTP is younger
 		}
-		result, err := v.judge(ctx, to, r, v.left()/time.Duration(len(revisions)-i), nil, nil)
+		share := v.left() / time.Duration(len(revisions)-i)
+		result, err := v.judge(ctx, to, r, share, nil, nil)
 		if why := noSSE(to, err); why != "" {
-			v.run.missed = append(v.run.missed, fmt.Sprintf("%s: %s is of HTTP+SSE, which the server does not serve: %s", v.target.name, r, why))
-			continue
+			// It may agree on the revision all the same.
+			if result, err = v.oldest(ctx, share); err == nil && result == nil {
+				v.run.missed = append(v.run.missed, fmt.Sprintf("%s: %s is of HTTP+SSE, which the server does not serve: %s", v.target.name, r, why))
+				continue
+			}
 		}
 		if err != nil {
 			return err
@@ -194,6 +201,7 @@ func (v *visit) served(ctx context.Context) error {
 		if err := v.lost(newest); err != nil {
 			return err
 		}
+		v.helloToo(newest)
 		v.keep(newest)
 	}
 	for _, r := range older {
@@ -252,6 +260,9 @@ func (v *visit) legacy(ctx context.Context, first *check.Result, have []*check.R
 		if r != nil && r.Served() {
 			out = append(out, r)
 		}
+		if r != nil && v.hello == nil {
+			v.hello = r.Facts.Greeting
+		}
 		v.unknown = v.unasked(r) || v.unknown
 		v.alone = v.alone || sideBySide && diedAtStart(r)
 	}
@@ -259,15 +270,14 @@ func (v *visit) legacy(ctx context.Context, first *check.Result, have []*check.R
 	agreesOnOldest := func(r *check.Result) bool { return r != nil && r.Facts.Agreed == spec.Rev20241105 }
 	if v.target.Kind() == transport.StreamableHTTP && len(out) == 0 && !modern && slices.ContainsFunc(results, agreesOnOldest) {
 		// It has the younger transport, and nothing else that is younger.
-		r, err := v.judge(ctx, v.target.Target, spec.Rev20241105, v.run.plan.budget-time.Since(begin), never, nil)
-		switch {
-		case err != nil:
+		r, err := v.oldest(ctx, max(v.left(), leastTime))
+		if err != nil {
 			return nil, err
-		case r.Served():
+		}
+		if r == nil {
+			v.unknown = true
+		} else {
 			out = append(out, r)
-			v.run.notes = append(v.run.notes, fmt.Sprintf("%s: initialize agrees on %s alone, which has no Streamable HTTP: it is judged by all of that revision but its transport", v.target.name, r.Revision))
-		default:
-			v.unknown = v.unasked(r) || v.unknown
 		}
 	}
 	if fall, ok := v.target.Target.(transport.SSEFallback); ok && len(out) == 0 && !modern && (first == nil || !unheard(first)) {
@@ -285,6 +295,23 @@ func (v *visit) legacy(ctx context.Context, first *check.Result, have []*check.R
 		}
 	}
 	return out, ctx.Err()
+}
+
+// helloToo says of a server that answers nothing what came for initialize: it may
+// be one of an older revision.
+func (v *visit) helloToo(r *check.Result) {
+	if r.Facts.Answers() || v.hello == nil {
+		return
+	}
+	for _, o := range r.Outcomes {
+		if o.Rule.ID != probe.RuleAnswers {
+			continue
+		}
+		for _, b := range o.Blames {
+			b.Message += fmt.Sprintf("; nor was %s of %s: %s", v.hello.Method, v.hello.Revision(), v.hello.Brief())
+			b.And(v.hello)
+		}
+	}
 }
 
 // unasked takes note of a revision of which nobody knows whether the server serves
@@ -336,6 +363,21 @@ func never(*check.Result) bool { return false }
 // diedAtStart reports whether a server ended before it said anything; nil is none.
 func diedAtStart(r *check.Result) bool {
 	return r != nil && !r.Served() && unheard(r) && r.Facts.Greeting.Died()
+}
+
+// oldest judges a server that is reached by Streamable HTTP by the revision before
+// it. The result is nil where the server does not agree on that.
+func (v *visit) oldest(ctx context.Context, budget time.Duration) (*check.Result, error) {
+	r, err := v.judge(ctx, v.target.Target, spec.Rev20241105, budget, never, nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Served():
+		v.run.notes = append(v.run.notes, fmt.Sprintf("%s: initialize agrees on %s, which has no Streamable HTTP: it is judged by all of that revision but its transport", v.target.name, r.Revision))
+		return r, nil
+	}
+	v.unasked(r)
+	return nil, nil
 }
 
 // unheard reports whether nothing at all came for the greeting.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/mcprove/mcprove/mock"
+	"github.com/mcprove/mcprove/spec"
 )
 
 // testServer is a server for scripts: testserver MODE [ARG...]. Most modes
@@ -71,6 +72,10 @@ func testServer(args []string) int {
 	script.Faults = faults
 	s := mock.New(script)
 	if mode == "http" {
+		if len(rest) > 2 && rest[2] == "oldest" {
+			script.Revisions = []spec.Revision{spec.Rev20241105}
+			s, rest = mock.New(script), rest[:2]
+		}
 		return serveHTTP(s, rest[1], rest[2:])
 	}
 	if err := s.ServeStdio(context.Background(), os.Stdin, os.Stdout); err != nil && !errors.Is(err, mock.ErrEnded) {
