@@ -84,8 +84,13 @@ func TestServersOfTheHandshakeEra(t *testing.T) {
 		},
 		"too many requests, for one of two streams": {
 			at: http2511, change: func(s *mock.Script) { s.Resumable = true },
-			faults: []mock.Fault{mock.On(http.MethodGet).When(mock.HasHeader(spec.HeaderLastEventID)).OnTurn(2).Status(busy)},
+			faults: []mock.Fault{mock.On(http.MethodGet).When(mock.HasHeader(spec.HeaderLastEventID)).FromTurn(2).Status(busy)},
 			id:     "sse-resume.event-id-stream", want: rule.Skip,
+		},
+		"too many requests, once": {
+			at: http2511, change: func(s *mock.Script) { s.Resumable = true },
+			faults: []mock.Fault{mock.On(http.MethodGet).When(mock.HasHeader(spec.HeaderLastEventID)).OnTurn(2).Status(busy)},
+			id:     "sse-resume.event-id-stream", want: rule.Pass,
 		},
 		"a prompt that changes the tools": {
 			at: http2511, faults: []mock.Fault{mock.On(spec.MethodPromptsGet).OfResult().Notify(spec.NotificationToolsListChanged, "{}")},
