@@ -89,21 +89,16 @@ func (c *claims) take(keys []string) []string {
 // asked judges by the revisions that the user names. What the server does not
 // serve of them is not judged, and not passed.
 func (v *visit) asked(ctx context.Context, revisions []spec.Revision) error {
-	defer v.tell()
 	for i, r := range revisions {
 		to := v.target.Target
 		sse, falls := to.(transport.SSEFallback)
 		if falls && r == spec.Rev20241105 {
 			to = sse.HTTPSSE() // Streamable HTTP is younger
 		}
-		share := v.left() / time.Duration(len(revisions)-i)
-		result, err := v.judge(ctx, to, r, share, nil, nil)
+		result, err := v.judge(ctx, to, r, v.left()/time.Duration(len(revisions)-i), nil, nil)
 		if why := noSSE(to, err); why != "" {
-			// It may agree on the revision all the same.
-			if result, err = v.oldest(ctx, share); err == nil && result == nil {
-				v.run.missed = append(v.run.missed, fmt.Sprintf("%s: %s is of HTTP+SSE, which the server does not serve: %s", v.target.name, r, why))
-				continue
-			}
+			v.run.missed = append(v.run.missed, fmt.Sprintf("%s: %s is of HTTP+SSE, which the server does not serve: %s", v.target.name, r, why))
+			continue
 		}
 		if err != nil {
 			return err
