@@ -14,7 +14,7 @@ const OpCross Op = "cross"
 // Crossing says whose answers meet.
 type Crossing string
 
-// The crossings. Two requests must be under way at once.
+// The crossings, between connections, and over sockets between sessions. Two requests must be under way at once.
 const (
 	CrossIDs     Crossing = "ids"     // of one connection, with different ids: they change places
 	CrossSameID  Crossing = "same-id" // of one connection, with the same id: they change places
@@ -44,7 +44,9 @@ type held struct {
 // meets reports whether two requests are such as the fault is about.
 func (h *held) meets(f *Fault, q *request) bool {
 	same := string(h.q.ID) == string(q.ID)
-	near := h.q.connection == q.connection && h.q.peer == q.peer
+	// A client has many sockets: one of HTTP is told by its session, and without
+	// sessions all clients are one.
+	near := h.q.peer == q.peer && (q.socket || h.q.connection == q.connection)
 	if h.fault != f {
 		return false
 	}
@@ -52,7 +54,7 @@ func (h *held) meets(f *Fault, q *request) bool {
 	case CrossIDs:
 		return near && !same
 	case CrossClients:
-		return !near && same
+		return same && (!near || q.socket && q.peer == nil)
 	}
 	return near && same
 }

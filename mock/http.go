@@ -78,7 +78,7 @@ func (h *httpCall) read(m *wire.Message, reached func(*request) []*Fault) *reque
 	if !s.modern {
 		q.revision = s.newestLegacy
 	}
-	q.connection = s.connectionOf(h.r)
+	q.connection, q.socket = s.connectionOf(h.r)
 	q.peer, _ = h.session(q)
 	s.setPage(q)
 	q.faults = reached(q)
@@ -286,7 +286,7 @@ func (h *httpCall) batch(q *request) {
 		}
 		one := newRequest(m)
 		one.mute = true // the answers are one body
-		one.peer, one.revision, one.header, one.connection = q.peer, q.revision, q.header, q.connection
+		one.peer, one.revision, one.header, one.connection, one.socket = q.peer, q.revision, q.header, q.connection, q.socket
 		h.server.setPage(one)
 		one.faults = h.server.reached(one)
 		e := readable(one)

@@ -56,7 +56,8 @@ func TestCross(t *testing.T) {
 		{mock.CrossIDs, [2]string{"1", "1"}, false},
 		{mock.CrossSameID, [2]string{"1", "1"}, true},
 		{mock.CrossSameID, [2]string{"1", "2"}, false},
-		{mock.CrossClients, [2]string{"1", "1"}, false}, // of one client
+		{mock.CrossClients, [2]string{"1", "1"}, true}, // nothing tells one client from another here
+		{mock.CrossClients, [2]string{"1", "2"}, false},
 	} {
 		s := mock.New(mock.Script{Tools: []mock.Tool{{Definition: raw(`{"name":"a","inputSchema":{"type":"object"}}`)}}, Faults: []mock.Fault{mock.On(spec.MethodToolsCall).Cross(tc.how)}})
 		var got [2]*wire.Message

@@ -202,13 +202,13 @@ func (p *Place) turn(n int) bool {
 
 // connectionOf numbers the connections of HTTP: those of targets inside the
 // process by their number, sockets by the client's address.
-func (s *Server) connectionOf(r *http.Request) int {
+func (s *Server) connectionOf(r *http.Request) (n int, socket bool) {
 	if n, ok := r.Context().Value(connectionKey{}).(int); ok {
-		return n
+		return n, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.addresses[r.RemoteAddr]
+	n = s.addresses[r.RemoteAddr]
 	if n == 0 {
 		if len(s.addresses) >= maxAddresses {
 			clear(s.addresses)
@@ -217,7 +217,7 @@ func (s *Server) connectionOf(r *http.Request) int {
 		n = s.connections
 		s.addresses[r.RemoteAddr] = n
 	}
-	return n
+	return n, true
 }
 
 // maxAddresses bounds the client addresses that are remembered.

@@ -22,6 +22,7 @@ type request struct {
 	header     http.Header        // over HTTP
 	sent       []wire.HeaderField // its names as they were spelled, inside the process
 	connection int                // its number
+	socket     bool               // the connection is a socket, of which a client may have many
 	page       int                // of a list, from 1
 	faults     []*Fault           // those that may apply to this request
 	sealed     bool               // the result was finished when the script was read

@@ -40,7 +40,8 @@ func (h *httpCall) openSSE(q *request) {
 	s, ctx := h.server, h.r.Context()
 	id := rand.Text()
 	ended := make(chan struct{})
-	c := newLineConn(s, s.connectionOf(h.r), h.event, func(error) {})
+	n, _ := s.connectionOf(h.r)
+	c := newLineConn(s, n, h.event, func(error) {})
 	s.mu.Lock()
 	s.lineConns[id] = c
 	s.mu.Unlock()

@@ -104,7 +104,13 @@ func onLoopback(t *testing.T, script mock.Script, id string, at spec.Revision) (
 	var wait sync.WaitGroup
 	wait.Go(func() { _ = s.Serve(l) })
 	o := check.Options{Only: []string{id}, Intrusive: true}
-	o.Mine, o.Revision = true, at
+	if r, _ := check.Find(id); r.Check == nil && r.Stir == nil {
+		o = check.Options{} // it looks on at what others do
+	}
+	o.Mine, o.Revision, o.Failing, o.Tools = true, at, failing, namedTools
+	if ttl := script.State.TTL; ttl < time.Second {
+		o.StateTTL = ttl // short enough to see it end
+	}
 	begin := time.Now()
 	r, err := check.Run(t.Context(), &transport.HTTP{URL: "http://" + l.Addr().String() + "/mcp"}, o)
 	took := time.Since(begin)
