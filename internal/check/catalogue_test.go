@@ -128,7 +128,7 @@ func TestRulesAgreeWithTheCatalogue(t *testing.T) {
 
 func agree(t *testing.T, r *check.Rule, e *entry) {
 	t.Helper()
-	transport := r.Transport
+	transport := strings.TrimSuffix(r.Transport, "+sse") // the catalogue has one word for both
 	if transport == "" || narrower[r.ID] != "" {
 		transport = "any"
 	}

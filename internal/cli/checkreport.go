@@ -107,7 +107,7 @@ func textEvidence(r *check.Rule, d checkDetail) []rule.Evidence {
 			label = "got"
 		}
 		head := e.HTTP
-		if r.Transport != "http" {
+		if !strings.HasPrefix(r.Transport, "http") {
 			head, _, _ = strings.Cut(head, ";")
 		}
 		switch {

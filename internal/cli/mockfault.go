@@ -23,7 +23,7 @@ type namedFault struct {
 	apply func(*mock.Script)
 	// at are the faults at another method, nil where the fault has its place.
 	at func(method string) []mock.Fault
-	// over is the one carrier that it breaks: http or stdio; empty is each.
+	// over is the one carrier that it breaks: http, http+sse or stdio; empty is each.
 	over string
 }
 
@@ -111,7 +111,7 @@ func refusal(status int) func(mock.Place) []mock.Fault {
 func carriedBy(id string, stdio bool) error {
 	id, _, _ = strings.Cut(id, "@")
 	switch over := faultsKnown()[id].over; {
-	case over == "http" && stdio:
+	case strings.HasPrefix(over, "http") && stdio:
 		return usage("--fault", "leave out --stdio", "%s is a fault of HTTP: over stdio it changes nothing", id)
 	case over == "stdio" && !stdio:
 		return usage("--fault", "add --stdio", "%s is a fault of stdio: over HTTP it changes nothing", id)
