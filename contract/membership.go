@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	keyword "github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -20,12 +21,29 @@ import (
 // it may quote foreign text. The error is for a schema or a value that cannot
 // be judged: then nothing is known.
 func Accepts(schema, value []byte) (ok bool, why string, err error) {
-	v := newValidator(schema)
-	ok, err = v.valid(value)
+	return NewSchema(schema).Accepts(value)
+}
+
+// Schema is a schema whose validator is made once, for many values. Its methods
+// may be called from any goroutine.
+type Schema struct {
+	mu sync.Mutex
+	v  *validator
+}
+
+// NewSchema takes a schema as it stands. That it is one shows at the first
+// value.
+func NewSchema(schema []byte) *Schema { return &Schema{v: newValidator(schema)} }
+
+// Accepts is the function of that name.
+func (s *Schema) Accepts(value []byte) (ok bool, why string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ok, err = s.v.valid(value)
 	if err != nil || ok {
 		return ok, "", err
 	}
-	return false, v.why(value), nil
+	return false, s.v.why(value), nil
 }
 
 // why says in a few words why the schema refuses a value.

@@ -51,6 +51,16 @@ func (l *link) nextRound(ctx context.Context, params json.RawMessage, result *Re
 // statePause keeps a retry that nothing delays from spinning.
 const statePause = 20 * time.Millisecond
 
+type inputKey struct{}
+
+// InputKey is the name that an input request of the modern era has in
+// inputRequests, for a Handler that answers it. A request of the legacy era has
+// none.
+func InputKey(ctx context.Context) (key string, ok bool) {
+	key, ok = ctx.Value(inputKey{}).(string)
+	return key, ok
+}
+
 // answers runs the handlers and returns inputResponses.
 func (l *link) answers(ctx context.Context, requests json.RawMessage) (json.RawMessage, error) {
 	ms, err := jsonx.Members(requests, jsonx.Strict)
@@ -64,7 +74,8 @@ func (l *link) answers(ctx context.Context, requests json.RawMessage) (json.RawM
 		if !ok {
 			return nil, fmt.Errorf("inputRequests.%s has no method", m.Name)
 		}
-		answer, err := l.o.Handlers.run(ctx, method, member(json.RawMessage(m.Value), "params"))
+		keyed := context.WithValue(ctx, inputKey{}, m.Name)
+		answer, err := l.o.Handlers.run(keyed, method, member(json.RawMessage(m.Value), "params"))
 		if err != nil {
 			// There is no way to send an error here: the client gives up.
 			return nil, fmt.Errorf("the server asks for %s: %w", method, err)

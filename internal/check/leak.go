@@ -29,8 +29,8 @@ var internals = append(slices.Clone(inside),
 	leak{"an e-mail address", regexp.MustCompile(`\b[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b`), "git@"},
 )
 
-// credentialIn names the first credential in a JSON text, empty for none.
-func credentialIn(s string) string {
+// CredentialIn names the first credential in a JSON text, empty for none.
+func CredentialIn(s string) string {
 	for _, secret := range probe.Secrets {
 		for _, at := range secret.Form.FindAllStringIndex(s, mostLeaks) {
 			if !isSample(s[at[0]:at[1]], s[at[1]:]) {
@@ -41,7 +41,7 @@ func credentialIn(s string) string {
 	return ""
 }
 
-// credentialLogged is credentialIn for a log, which shows what there was and
+// credentialLogged is CredentialIn for a log, which shows what there was and
 // never the form of it.
 func credentialLogged(s string) string {
 	for _, secret := range probe.Secrets {
@@ -105,6 +105,6 @@ func leakIn(leaks []leak, s, sent string) string {
 	return ""
 }
 
-// insideIn names what a text shows of the inside of a server: a stack trace, or
+// InsideIn names what a text shows of the inside of a server: a stack trace, or
 // the path of somebody's home. Empty for nothing.
-func insideIn(s, sent string) string { return leakIn(inside, s, sent) }
+func InsideIn(s, sent string) string { return leakIn(inside, s, sent) }

@@ -107,7 +107,7 @@ func errorLeak(c *probe.Case, t *probe.Traffic) {
 		if !s.fresh(text) {
 			continue
 		}
-		if what := credentialIn(text); what != "" {
+		if what := CredentialIn(text); what != "" {
 			c.Fail(x, "an error shows %s", what)
 			return
 		}
@@ -115,7 +115,7 @@ func errorLeak(c *probe.Case, t *probe.Traffic) {
 		if x.Sent != nil {
 			sent = string(x.Sent.Raw) // it may be repeated
 		}
-		if what := insideIn(text, sent); what != "" {
+		if what := InsideIn(text, sent); what != "" {
 			say := c.Fail
 			if t.Stdio() {
 				say = c.Warn
@@ -136,7 +136,7 @@ func secretInSurface(c *probe.Case, t *probe.Traffic) {
 		if !s.fresh(string(x.Result())) {
 			continue
 		}
-		if what := credentialIn(string(x.Result())); what != "" {
+		if what := CredentialIn(string(x.Result())); what != "" {
 			c.Fail(x, "the result of %s shows %s", x.Method, what)
 			return
 		}

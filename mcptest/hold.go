@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mcptest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/session"
+	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
+	"github.com/mcprove/mcprove/wire"
+)
+
+// hold holds what the server sent for a request against the revision.
+// Notifications are held where they arrive.
+func (s *shared) hold(r *Reply) {
+	method := r.method
+	for _, f := range r.exchange.Frames {
+		if f.Dir != wire.ToClient {
+			continue
+		}
+		switch m := f.Message(); m.Kind {
+		case wire.Response, wire.ErrorResponse:
+			s.holdFrame(f, method, r.name())
+		case wire.Request:
+			s.holdFrame(f, "", "")
+		}
+	}
+	s.holdTool(r)
+}
+
+func (s *shared) holdHandshake() {
+	if x := s.agreed.Handshake; x != nil && x.Response != nil {
+		s.holdFrame(x.Response, x.Method, x.Method)
+	}
+}
+
+// holdFrame holds one message against the revision.
+func (s *shared) holdFrame(f *wire.Frame, method, of string) {
+	found := spec.Validate(s.agreed.Revision, spec.MessageContext{From: spec.Server, Method: method}, f.Raw)
+	m := f.Message()
+	if len(found) == 0 && len(m.Faults) == 0 {
+		return
+	}
+	var b strings.Builder
+	for _, v := range found {
+		if !v.Disputed {
+			fmt.Fprintf(&b, "\n  %s", shown(v.String()))
+		}
+	}
+	for _, fault := range m.Faults {
+		if len(found) == 0 && textFaults[fault.Code] {
+			fmt.Fprintf(&b, "\n  %s", shown(fault.String()))
+		}
+	}
+	if b.Len() == 0 {
+		return
+	}
+	what := "the answer to " + of
+	switch {
+	case m.Kind == wire.Notification, m.Kind == wire.Request:
+		what = fmt.Sprintf("the server's %s", shown(m.Method))
+	case of == "":
+		what = "an answer"
+	}
+	s.fault("%s breaks the rules of %s:%s\n  it is %s\n  (mcptest.Lax leaves this out)", what, s.agreed.Revision, b.String(), shownJSON(f.Raw))
+}
+
+// textFaults are those of a text that no member shows. Of a name that stands
+// twice one reader takes the first and another the last.
+var textFaults = map[wire.FaultCode]bool{wire.FaultBOM: true, wire.FaultUTF8: true, wire.FaultDuplicateKey: true}
+
+// holdTool holds the structured content of a tool against its outputSchema
+// (2025-06-18/server/tools#output-schema: servers MUST provide results that
+// conform).
+func (s *shared) holdTool(r *Reply) {
+	if r.method != spec.MethodToolsCall || r.err != nil || r.isToolError() {
+		return
+	}
+	schema := s.tools.schema(r.of)
+	if schema == nil || r.result == nil || r.result.ResultType != spec.ResultComplete {
+		return
+	}
+	content := r.at("/structuredContent")
+	if content == nil {
+		s.fault("%s: the tool declares an outputSchema, and its result has no structuredContent\n  it is %s", r.name(), shownJSON(r.result.Raw))
+		return
+	}
+	if ok, why, err := schema.Accepts(content); err == nil && !ok {
+		s.fault("%s: structuredContent does not match the outputSchema of the tool: %s\n  it is %s", r.name(), shown(why), shownJSON(content))
+	}
+}
+
+// faulty are the anomalies that no server may cause. Others are races that both
+// sides live with, such as an answer that crosses a cancellation.
+var faulty = map[session.AnomalyKind]bool{
+	session.Noise: true, session.UnknownID: true, session.MissingID: true, session.BadID: true, session.RepeatedResponse: true,
+	session.WrongChannel: true, session.ServerRequest: true, session.BatchReceived: true, session.WrongMediaType: true,
+	session.UnfinishedMessage: true, session.TooLong: true, session.SessionIDChanged: true, session.RefusedPost: true,
+}
+
+// holdAnomalies fails the test for what arrived and belongs to no request. On
+// a text of the test's own a server may answer without an id.
+func (s *shared) holdAnomalies() {
+	if s.o.lax {
+		return
+	}
+	list := s.session.Anomalies()
+	s.mu.Lock()
+	news := list[min(s.known, len(list)):]
+	s.known = len(list)
+	raw := s.raw
+	s.mu.Unlock()
+	for _, a := range news {
+		switch {
+		case !faulty[a.Kind], raw && (a.Kind == session.MissingID || a.Kind == session.RefusedPost), a.Note == "blank line":
+			continue
+		}
+		it := ""
+		if a.Frame != nil {
+			it = "\n  it is " + shownJSON(a.Frame.Raw)
+		}
+		where := ""
+		if a.Kind == session.Noise && s.agreed.Transport == transport.Stdio {
+			where = " on standard output, which is for messages alone; log to standard error"
+		}
+		s.fault("the server sent something out of order: %s%s%s", shown(a.Note), where, it)
+	}
+}
+
+// notified takes in each notification, in the session's goroutine.
+func (s *shared) notified(f *wire.Frame) {
+	s.mu.Lock()
+	s.notes = append(s.notes, f)
+	if s.more != nil {
+		close(s.more)
+		s.more = nil
+	}
+	s.mu.Unlock()
+	if f.Message().Method == spec.NotificationToolsListChanged {
+		s.tools.forget()
+	}
+	if s.o.lax || !s.agreed.Revision.Valid() {
+		return
+	}
+	s.holdFrame(f, "", "")
+}
+
+// textOf is a string of a message.
+func textOf(raw []byte, pointer string) string {
+	v, err := jsonx.Lookup(raw, pointer)
+	if err != nil {
+		return ""
+	}
+	t, _ := jsonx.Text(v)
+	return t
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mcptest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcprove/mcprove/session"
+	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
+)
+
+// Open connects to a target and negotiates. The client is closed when the test
+// ends: first the client, then what is under way, then the handler or process,
+// each in bounded time; what goes on after that fails the test. A target that
+// cannot be reached, or answers in another revision than it should, ends the
+// test.
+func Open(t testing.TB, target any, opts ...Option) *Client {
+	t.Helper()
+	c, err := open(t, target, collect(opts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func open(t testing.TB, target any, o *options) (*Client, error) {
+	t.Helper()
+	if o.mistake != "" {
+		return nil, errors.New(o.mistake)
+	}
+	s := &shared{o: o, target: target, tape: newTape(o), told: &told{}, tools: &toolList{}}
+	c := &Client{t: t, shared: s}
+	to, err := targetOf(t, target, o.header, s.told)
+	if err != nil {
+		return nil, err
+	}
+	s.o.answers = o.answers.fresh()
+	so := o.session()
+	so.Tap, so.OnNotification = s.tape.tap, s.notified
+	so.Handlers = session.Handlers{
+		Elicit: s.handler(spec.MethodElicit), Sample: s.handler(spec.MethodCreateMessage), Roots: s.handler(spec.MethodRootsList),
+		Other: s.answer,
+	}
+	if so.Capabilities == nil {
+		so.Capabilities = s.o.answers.capabilities()
+	}
+	ctx := t.Context()
+	s.session, err = session.Open(ctx, to, so)
+	if err != nil {
+		s.tape.show(t, s.told, "")
+		return nil, fmt.Errorf("open %s: %w%s", to, err, openHint(err))
+	}
+	t.Cleanup(c.end)
+	s.agreed = s.session.Negotiated()
+	if why := s.quietly(); why != "" {
+		return nil, errors.New(why)
+	}
+	if !o.lax {
+		s.holdHandshake()
+	}
+	if o.logLevel != "" && s.agreed.Era == spec.Legacy {
+		if _, ok := s.capability("logging"); ok {
+			r := c.Do(spec.MethodSetLevel, map[string]any{"level": o.logLevel})
+			if r.err != nil {
+				return nil, fmt.Errorf("%s: %w", spec.MethodSetLevel, r.Err())
+			}
+		}
+	}
+	return c, nil
+}
+
+// openHint says what to try.
+func openHint(err error) string {
+	var n *session.NegotiationError
+	if errors.As(err, &n) {
+		return "\n  a server that speaks only some revisions is opened with mcptest.Revision, mcptest.Legacy or mcptest.Modern"
+	}
+	switch transport.ReasonOf(err) {
+	case transport.AuthNeeded:
+		return "\n  send what it asks for with mcptest.Header(\"Authorization\", ...)"
+	case transport.NotMCP, transport.NotFound:
+		return "\n  is this the path that your server is mounted at?"
+	}
+	return ""
+}
+
+// quietly says how the server left the revision that it should speak, without an
+// error that would show it.
+func (s *shared) quietly() string {
+	got, asked := s.agreed.Revision, s.o.revision
+	switch {
+	case asked.Valid() && got != asked:
+		return fmt.Sprintf("the test asks for %s, and the server answers in %s: it would be tested in another revision than you think", asked, got)
+	case asked.Valid() || s.o.era != 0 || got.Era() == spec.Modern:
+		return ""
+	}
+	for _, name := range s.claimed() {
+		if r, err := spec.ParseRevision(name); err == nil && r.Era() == spec.Modern {
+			return fmt.Sprintf("the server claims %s, and speaks only %s with a client that does too:%s", r, got, s.attempts())
+		}
+	}
+	return ""
+}
+
+// claimed is what the server named while a language was looked for.
+func (s *shared) claimed() []string {
+	list := slices.Clone(s.agreed.Supported)
+	for _, a := range s.agreed.Attempts {
+		var e *session.NegotiationError
+		if errors.As(a.Err, &e) {
+			list = append(list, e.Supported...)
+		}
+	}
+	return list
+}
+
+func (s *shared) attempts() string {
+	var b strings.Builder
+	for _, a := range s.agreed.Attempts {
+		fmt.Fprintf(&b, "\n  %s %s: %s", a.Method, a.Revision, a.Verdict)
+	}
+	return b.String()
+}
+
+// handler is that of one kind of question.
+func (s *shared) handler(method string) session.Handler {
+	return func(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+		return s.answer(ctx, method, params)
+	}
+}
+
+// closeWait bounds the end of one client.
+const closeWait = 5 * time.Second
+
+// end closes the client and tells what was left.
+func (c *Client) end() {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	if err := c.session.Close(ctx); err != nil {
+		c.fault("the server goes on after the end of the test, and its context was done: %v", err)
+	}
+	c.leftovers()
+	c.tell()
+	c.tape.show(c.t, c.told, stderrOf(c.session))
+}
+
+// leftovers are what the test did not look at, or did not get.
+func (c *Client) leftovers() {
+	c.holdAnomalies()
+	c.mu.Lock()
+	failed, vain, unused := c.failing, c.vain, c.o.answers.unused()
+	c.mu.Unlock()
+	for _, r := range failed {
+		if !r.looked.Load() {
+			c.fault("%s failed, and the test did not look at it: %s\n  assert it (IsToolError, HasErrorCode), or say Ignore", r.name(), r.failure())
+		}
+	}
+	for _, e := range vain {
+		if !e.seen {
+			c.fault("%v", e.error)
+		}
+	}
+	for _, u := range unused {
+		c.fault("%s", u)
+	}
+	_, panics := c.told.said()
+	for _, p := range panics {
+		c.fault("the server: %v\n%s", p.err, p.stack)
+	}
+}
+
+func stderrOf(s *session.Session) string {
+	if p, ok := s.Conn().(transport.ProcessConn); ok {
+		return p.Stderr()
+	}
+	return ""
+}
