@@ -14,6 +14,10 @@ import (
 	"github.com/mcprove/mcprove/surface"
 )
 
+// VersionNotRaised is the id of the change that tells of breaking ones under the
+// same major version, which is about a release and not about a running server.
+const VersionNotRaised = "server-version-unchanged-with-break"
+
 var (
 	kindServerName = define("server-name-changed", Routing, "server's name changed",
 		"allow lists and settings may be keyed by it", "keep the name")
@@ -21,7 +25,7 @@ var (
 		"only what people see", nothing)
 	kindServerVersion = define("server-version-changed", Cosmetic, "server's version changed",
 		"it says that something changed, not what", nothing)
-	kindVersionBump = define("server-version-unchanged-with-break", Routing, "breaking changes under the same major version",
+	kindVersionBump = define(VersionNotRaised, Routing, "breaking changes under the same major version",
 		"callers who trust semantic versions are not warned", "raise the major version")
 	kindInstructions = define("instructions-changed", Routing, "instructions changed",
 		"hosts often put them into the system prompt; it is also where instructions are smuggled in", "read the new words as a model would")

@@ -213,10 +213,14 @@ func (s *script) take(q *Question) (Answer, bool) {
 	return Answer{}, false
 }
 
-// unused says which answers nobody asked for.
-func (s *script) unused() []string {
+// unused says which answers nobody asked for. A question that the revision does not
+// have cannot be asked.
+func (s *script) unused(r spec.Revision) []string {
 	var out []string
 	for _, q := range s.queues {
+		if m, ok := spec.MethodAt(q.method, r); r.Era() == spec.Legacy && (!ok || m.Direction&spec.ServerToClient == 0) {
+			continue
+		}
 		n := 0
 		for _, a := range q.left {
 			if !a.always {

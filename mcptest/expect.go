@@ -272,7 +272,7 @@ func (r *Reply) Reports(n int) *Reply {
 	r.looked.Store(true)
 	got := r.Progress()
 	if len(got) < n {
-		r.c.t.Errorf("%s reported progress %s, want at least %s", r.name(), times(len(got)), times(n))
+		r.c.t.Errorf("%s: there were %s of progress, want at least %d%s", r.name(), count(len(got), "report"), n, unasked(r))
 	}
 	for i := 1; i < len(got); i++ {
 		if got[i].Progress <= got[i-1].Progress {
@@ -291,9 +291,17 @@ func (r *Reply) LogsAt(level string) *Reply {
 		there = append(there, l.Level)
 	}
 	if !slices.Contains(there, level) {
-		r.c.t.Errorf("%s logged nothing at %q, but %s", r.name(), level, orNothing(there))
+		r.c.t.Errorf("%s: there is no log message at %q, but %s", r.name(), level, orNothing(there))
 	}
 	return r
+}
+
+// unasked says that progress was not asked for.
+func unasked(r *Reply) string {
+	if f := r.exchange.Request(); f == nil || lookup(f.Raw, "/params/_meta/"+spec.MetaProgressToken) == nil {
+		return " (ask for it with mcptest.WithProgress)"
+	}
+	return ""
 }
 
 func orNothing(list []string) string {

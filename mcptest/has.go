@@ -161,6 +161,9 @@ func (c *Client) StaysTheSame(calls func()) {
 	result := contract.Compare(before, after, contract.Options{})
 	for i := range result.Changes {
 		ch := &result.Changes[i]
+		if ch.ID == contract.VersionNotRaised {
+			continue // nobody released anything
+		}
 		c.t.Errorf("after the calls the %s is another one: %s", place(ch), shown(ch.Message))
 	}
 }

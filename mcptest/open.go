@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/session"
 	"github.com/mcprove/mcprove/spec"
 	"github.com/mcprove/mcprove/transport"
@@ -80,8 +81,8 @@ func open(t testing.TB, target any, o *options) (*Client, error) {
 // openHint says what to try.
 func openHint(err error) string {
 	var n *session.NegotiationError
-	if errors.As(err, &n) {
-		return "\n  a server that speaks only some revisions is opened with mcptest.Revision, mcptest.Legacy or mcptest.Modern"
+	if errors.As(err, &n) && n.Asked != "" && len(n.Supported) > 0 {
+		return "\n  the test would be of another revision than it asks for"
 	}
 	switch transport.ReasonOf(err) {
 	case transport.AuthNeeded:
@@ -92,19 +93,16 @@ func openHint(err error) string {
 	return ""
 }
 
-// quietly says how the server left the revision that it should speak, without an
-// error that would show it.
+// quietly says how the server left the revision that it claims, without an error
+// that would show it. A revision that the test asks for and does not get is an
+// error of the session.
 func (s *shared) quietly() string {
-	got, asked := s.agreed.Revision, s.o.revision
-	switch {
-	case asked.Valid() && got != asked:
-		return fmt.Sprintf("the test asks for %s, and the server answers in %s: it would be tested in another revision than you think", asked, got)
-	case asked.Valid() || s.o.era != 0 || got.Era() == spec.Modern:
+	if s.o.revision.Valid() || s.o.era != 0 || s.agreed.Era == spec.Modern {
 		return ""
 	}
 	for _, name := range s.claimed() {
 		if r, err := spec.ParseRevision(name); err == nil && r.Era() == spec.Modern {
-			return fmt.Sprintf("the server claims %s, and speaks only %s with a client that does too:%s", r, got, s.attempts())
+			return fmt.Sprintf("the server claims %s, and speaks only %s with a client that does too:%s", r, s.agreed.Revision, s.attempts())
 		}
 	}
 	return ""
@@ -114,9 +112,15 @@ func (s *shared) quietly() string {
 func (s *shared) claimed() []string {
 	list := slices.Clone(s.agreed.Supported)
 	for _, a := range s.agreed.Attempts {
-		var e *session.NegotiationError
-		if errors.As(a.Err, &e) {
-			list = append(list, e.Supported...)
+		var e *session.RPCError
+		if !errors.As(a.Err, &e) || e.Code != spec.CodeUnsupportedVersion {
+			continue
+		}
+		named, _ := jsonx.Elements(lookup(e.Data, "/supported"), jsonx.Lenient)
+		for _, n := range named {
+			if name, ok := jsonx.Text(n); ok {
+				list = append(list, name)
+			}
 		}
 	}
 	return list
@@ -160,7 +164,7 @@ func (c *Client) end() {
 func (c *Client) leftovers() {
 	c.holdAnomalies()
 	c.mu.Lock()
-	failed, vain, unused := c.failing, c.vain, c.o.answers.unused()
+	failed, vain, unused := c.failing, c.vain, c.o.answers.unused(c.agreed.Revision)
 	c.mu.Unlock()
 	for _, r := range failed {
 		if !r.looked.Load() {

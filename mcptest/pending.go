@@ -109,7 +109,7 @@ func (p *Pending) Reports(progress float64, within time.Duration) {
 			return false
 		}
 		var got Progress
-		if jsonx.UnmarshalKnown(f.Message().Params, &got) != nil {
+		if jsonx.Unmarshal(f.Message().Params, &got) != nil {
 			return false
 		}
 		last = strconv.FormatFloat(got.Progress, 'g', -1, 64)

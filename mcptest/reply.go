@@ -46,10 +46,13 @@ func (r *Reply) name() string {
 
 // failure says how the request failed.
 func (r *Reply) failure() string {
+	if e := r.rpc(); e != nil && e.Code == spec.CodeMissingClientCapability {
+		return shown(r.err.Error()) + "\n  answer its questions with mcptest.OnElicit, OnSample or Roots"
+	}
 	if r.err != nil {
 		return shown(r.err.Error())
 	}
-	return "tool error " + shown(strings.Join(r.texts(), " "))
+	return "the tool error " + shown(strings.Join(r.texts(), " "))
 }
 
 // Err is how the request failed, nil for a result: a *session.RPCError for a
@@ -173,8 +176,8 @@ func (r *Reply) Structured() json.RawMessage {
 func (r *Reply) Decode(v any) {
 	r.c.t.Helper()
 	raw := r.value()
-	if err := jsonx.Unmarshal(raw, v); err != nil {
-		r.c.t.Fatalf("%s: the answer %s is no %T: %v", r.name(), shownJSON(raw), v, err)
+	if err := jsonx.UnmarshalFolded(raw, v); err != nil {
+		r.c.t.Fatalf("%s: the answer %s is no %s: %v", r.name(), shownJSON(raw), strings.TrimPrefix(fmt.Sprintf("%T", v), "*"), err)
 	}
 }
 
@@ -323,7 +326,7 @@ func decodeAll[T any](c *Client, frames []*wire.Frame) []T {
 	c.t.Helper()
 	out := make([]T, len(frames))
 	for i, f := range frames {
-		if err := jsonx.UnmarshalKnown(f.Message().Params, &out[i]); err != nil {
+		if err := jsonx.Unmarshal(f.Message().Params, &out[i]); err != nil {
 			c.t.Errorf("%s cannot be read: %v: %s", f.Message().Method, err, shownJSON(f.Raw))
 		}
 	}

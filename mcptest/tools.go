@@ -90,7 +90,7 @@ func items[T any](c *Client, method, member string, keep func(*T, json.RawMessag
 			}
 			for _, raw := range raws(list) {
 				var item T
-				if err := jsonx.UnmarshalKnown(raw, &item); err != nil {
+				if err := jsonx.Unmarshal(raw, &item); err != nil {
 					c.t.Fatalf("%s: an item cannot be read: %v: %s", method, err, shownJSON(raw))
 				}
 				keep(&item, raw)
@@ -183,7 +183,7 @@ func (c *Client) listTools(ctx context.Context) {
 			list, _ := jsonx.Elements(p.Member("tools"), jsonx.Lenient)
 			for _, raw := range raws(list) {
 				t := &listedTool{}
-				if jsonx.UnmarshalKnown(raw, &t.Tool) != nil {
+				if jsonx.Unmarshal(raw, &t.Tool) != nil {
 					continue
 				}
 				t.Raw = raw
