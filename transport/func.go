@@ -121,14 +121,16 @@ func (c *funcConn) Close(ctx context.Context) error {
 		_ = c.fromServer.Close()
 		_ = c.in.CloseWithError(io.ErrClosedPipe)
 	})
+	err := c.reading.wait(ctx)
 	select {
 	case <-c.done:
+		return err
 	case <-ctx.Done():
-		select {
-		case <-c.done:
-		default:
-			return c.errorf(TimedOut, "the server's function goes on after its end", ctx.Err())
-		}
 	}
-	return c.reading.wait(ctx)
+	select {
+	case <-c.done:
+		return err
+	default:
+		return c.errorf(TimedOut, "the server's function goes on after its end", ctx.Err())
+	}
 }

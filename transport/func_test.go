@@ -110,6 +110,7 @@ func TestFuncIsGivenItsTime(t *testing.T) {
 				if x.fails && transport.ReasonOf(err) != transport.TimedOut {
 					t.Error(err)
 				}
+				time.Sleep(time.Minute) // until all of them have ended
 				if told != nil {
 					t.Errorf("told %v", told)
 				}
