@@ -13,6 +13,7 @@ import (
 	"github.com/mcprove/mcprove/mcptest"
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/wire"
 )
 
 // Every assertion that fails in failing_test.go holds here, in every revision.
@@ -104,6 +105,26 @@ func unless(ok bool, why string) error {
 		return nil
 	}
 	return errors.New(why)
+}
+
+// What is sent as it is gets its answer, in every revision.
+func TestRawTextsAreAnswered(t *testing.T) {
+	mcptest.EachEra(t, mcptest.Fresh(func(testing.TB) any { return mock.New(harbour()) }), func(t *testing.T, c *mcptest.Client) {
+		meta := ""
+		header := []wire.HeaderField{{Name: "Content-Type", Value: "application/json"}, {Name: "Accept", Value: "application/json, text/event-stream"}, {Name: "MCP-Protocol-Version", Value: c.Revision()}}
+		if c.Modern() {
+			meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+			header = append(header, wire.HeaderField{Name: "Mcp-Method", Value: "tools/call"}, wire.HeaderField{Name: "Mcp-Name", Value: "sunk"})
+		} else {
+			header = append(header, wire.HeaderField{Name: "Mcp-Session-Id", Value: c.Negotiated().SessionID})
+		}
+		r := c.Raw([]byte(`{"jsonrpc":"2.0","id":"mine","method":"tools/call","params":{"name":"sunk"`+meta+`}}`), header...)
+		r.IsToolError().HasText("the ship is gone")
+		if got := string(r.Frames()[1].Message().ID); got != `"mine"` {
+			t.Errorf("the id is %s", got)
+		}
+		c.Raw([]byte(`{"jsonrpc":"2.0","id":7,`), header...).HasErrorCode(spec.CodeParseError)
+	})
 }
 
 // What the test forgot, or has too much of, fails it.

@@ -17,27 +17,27 @@ import (
 
 // good reports whether there is an answer to look into; where there is none, the
 // test fails with what it wanted.
-func (r *Reply) good(wanted string) bool {
+func (r *Reply) good(wanted func() string) bool {
 	r.c.t.Helper()
 	r.looked.Store(true)
 	if r.err == nil && r.result != nil && r.result.Raw != nil && (!r.isToolError() || r.tolerant) {
 		return true
 	}
-	r.c.t.Errorf("%s: want %s, got %s", r.name(), wanted, r.outcome())
+	r.c.t.Errorf("%s: want %s, got %s", r.name(), wanted(), r.outcome())
 	return false
 }
 
 // IsOK asserts that there is a result, and that it is no tool error.
 func (r *Reply) IsOK() *Reply {
 	r.c.t.Helper()
-	r.good("a result")
+	r.good(func() string { return "a result" })
 	return r
 }
 
 // HasText asserts the text of the answer, as [Reply.Text] gives it.
 func (r *Reply) HasText(want string) *Reply {
 	r.c.t.Helper()
-	if !r.good(fmt.Sprintf("the text %q", want)) {
+	if !r.good(func() string { return fmt.Sprintf("the text %q", want) }) {
 		return r
 	}
 	if got := strings.Join(r.texts(), "\n"); got != want {
@@ -49,7 +49,7 @@ func (r *Reply) HasText(want string) *Reply {
 // Contains asserts that the text of the answer contains each of the parts.
 func (r *Reply) Contains(parts ...string) *Reply {
 	r.c.t.Helper()
-	if !r.good("a text with " + quotedAll(parts)) {
+	if !r.good(func() string { return "a text with " + quotedAll(parts) }) {
 		return r
 	}
 	got := strings.Join(r.texts(), "\n")
@@ -83,7 +83,7 @@ func (r *Reply) hasAt(path string, want any) *Reply {
 	if err != nil {
 		r.c.t.Fatalf("%s: what is wanted cannot be read: %v", r.name(), err)
 	}
-	if !r.good(shownJSON(wanted) + atPath(path)) {
+	if !r.good(func() string { return shownJSON(wanted) + atPath(path) }) {
 		return r
 	}
 	got, err := query(r.value(), path)
@@ -119,7 +119,7 @@ func (r *Reply) Satisfies(check func(r *Reply) error) *Reply {
 // Base64 of something.
 func (r *Reply) HasImage(mimeType string) *Reply {
 	r.c.t.Helper()
-	if !r.good("an image " + mimeType) {
+	if !r.good(func() string { return "an image " + mimeType }) {
 		return r
 	}
 	var there []string
@@ -207,7 +207,7 @@ func (r *Reply) AsksInVain(method string) *Reply {
 // structuredContent matches it.
 func (r *Reply) MatchesOutputSchema() *Reply {
 	r.c.t.Helper()
-	if !r.good("structured content") {
+	if !r.good(func() string { return "structured content" }) {
 		return r
 	}
 	schema := r.c.toolNamed(r).OutputSchema

@@ -98,7 +98,6 @@ var updateGolden = flag.Bool("update", false, "write the golden files of failure
 
 var (
 	duration = regexp.MustCompile(`\b\d+(?:\.\d+)?(?:ns|µs|ms|s)\b`)
-	stamp    = regexp.MustCompile(`(?m)^ +[\d.]+ms (<-|->)`)
 	frame    = regexp.MustCompile(`(?s)goroutine \d+ \[.*`)
 )
 

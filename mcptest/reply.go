@@ -95,7 +95,18 @@ func (r *Reply) needGood() {
 }
 
 func (r *Reply) isToolError() bool {
-	return r.result != nil && r.method == spec.MethodToolsCall && jsonx.KindOf(r.result.Member("isError")) == jsonx.True
+	return r.result != nil && r.method == spec.MethodToolsCall && jsonx.KindOf(r.member("isError")) == jsonx.True
+}
+
+// member is one of the result, nil where there is none.
+func (r *Reply) member(name string) json.RawMessage {
+	switch {
+	case r.result == nil:
+		return nil
+	case r.sent != nil: // what answers a text of the test's own was not read as a result
+		return r.at("/" + name)
+	}
+	return r.result.Member(name)
 }
 
 // at is a value of the result, nil where there is none.
@@ -122,9 +133,9 @@ func (r *Reply) Text() string {
 func (r *Reply) texts() []string {
 	var out []string
 	for _, c := range r.contents() {
-		if t, ok := jsonx.Text(lookup(c, "/text")); ok {
+		if t, ok := jsonx.Text(within(c, "text")); ok {
 			out = append(out, t)
-		} else if t, ok := jsonx.Text(lookup(c, "/resource/text")); ok {
+		} else if t, ok := jsonx.Text(within(within(c, "resource"), "text")); ok {
 			out = append(out, t)
 		}
 	}
@@ -133,19 +144,37 @@ func (r *Reply) texts() []string {
 
 // contents is the list of content of the answer, whatever it is called there.
 func (r *Reply) contents() []json.RawMessage {
-	for _, at := range []string{"/content", "/contents"} {
-		if list, err := jsonx.Elements(r.at(at), jsonx.Lenient); err == nil {
-			return raws(list)
+	for _, name := range []string{"content", "contents"} {
+		if list := r.member(name); jsonx.KindOf(list) == jsonx.Array {
+			return elements(list)
 		}
 	}
 	var out []json.RawMessage
-	list, _ := jsonx.Elements(r.at("/messages"), jsonx.Lenient)
-	for _, m := range list {
-		if c := lookup(json.RawMessage(m), "/content"); c != nil {
+	for _, m := range elements(r.member("messages")) {
+		if c := lookup(m, "/content"); c != nil {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// elements are those of an array that is part of a result, and so was read before.
+func elements(array json.RawMessage) []json.RawMessage {
+	var out []json.RawMessage
+	for _, e := range jsonx.Skim(array) {
+		out = append(out, json.RawMessage(e.Value))
+	}
+	return out
+}
+
+// within is a member of an object that is part of a result.
+func within(object json.RawMessage, name string) json.RawMessage {
+	for _, m := range jsonx.Skim(object) {
+		if m.Name == name {
+			return json.RawMessage(m.Value)
+		}
+	}
+	return nil
 }
 
 func raws(list []jsonx.Raw) []json.RawMessage {

@@ -146,6 +146,17 @@ func member(raw json.RawMessage, name string) json.RawMessage {
 	return found
 }
 
+// skimmed is member of a text that was read strictly before.
+func skimmed(raw json.RawMessage, name string) json.RawMessage {
+	var found json.RawMessage
+	for _, m := range jsonx.Skim(raw) {
+		if m.Name == name {
+			found = json.RawMessage(m.Value)
+		}
+	}
+	return found
+}
+
 // path follows member names.
 func path(raw json.RawMessage, names ...string) json.RawMessage {
 	for _, n := range names {

@@ -215,9 +215,13 @@ func (l *link) interpret(method string, f *wire.Frame, r *Result) error {
 	if k := jsonx.KindOf(m.Result); k != jsonx.Object {
 		return &ResultError{Method: method, Detail: "the result is no object but " + k.Name(), Frame: f}
 	}
-	var err error
-	if r.members, err = jsonx.Members(m.Result, jsonx.Lenient); err != nil {
-		return &ResultError{Method: method, Detail: "the result cannot be read: " + err.Error(), Frame: f}
+	if len(m.Faults) == 0 {
+		r.members = jsonx.Skim(m.Result) // it was read strictly
+	} else {
+		var err error
+		if r.members, err = jsonx.Members(m.Result, jsonx.Lenient); err != nil {
+			return &ResultError{Method: method, Detail: "the result cannot be read: " + err.Error(), Frame: f}
+		}
 	}
 	r.ResultType = spec.ResultComplete
 	raw := r.Member(spec.FieldResultType)

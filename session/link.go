@@ -46,7 +46,10 @@ type link struct {
 	legacy bool
 	// settled says that the above is not a try any more.
 	settled bool
-	first   time.Time // when the first message of the server arrived
+	// metaText is what meta made for metaOf.
+	metaText []byte
+	metaOf   spec.Revision
+	first    time.Time // when the first message of the server arrived
 }
 
 // fate says what became of an id.

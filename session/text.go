@@ -3,6 +3,7 @@
 package session
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,22 +85,19 @@ func (l *link) params(params json.RawMessage, token json.RawMessage) (json.RawMe
 	if len(params) > 0 && jsonx.KindOf(params) != jsonx.Object {
 		return nil, errors.New("params must be an object")
 	}
+	modern := l.spoken().Era() == spec.Modern
+	if !modern && token == nil {
+		return params, nil
+	}
+	if !bytes.Contains(params, []byte(spec.FieldMeta)) && !bytes.Contains(params, []byte(`\u`)) {
+		return l.withMeta(params, modern, token)
+	}
 	var meta []pair
-	if r := l.spoken(); r.Era() == spec.Modern {
-		meta = []pair{
-			{spec.MetaProtocolVersion, json.RawMessage(jsonx.Quote(r.String()))},
-			{spec.MetaClientInfo, l.o.ClientInfo},
-			{spec.MetaClientCapabilities, l.o.Capabilities},
-		}
-		if l.o.LogLevel != "" {
-			meta = append(meta, pair{spec.MetaLogLevel, json.RawMessage(jsonx.Quote(l.o.LogLevel))})
-		}
+	if modern {
+		meta = l.metaPairs()
 	}
 	if token != nil {
 		meta = append(meta, pair{spec.MetaProgressToken, token})
-	}
-	if len(meta) == 0 {
-		return params, nil
 	}
 	own := member(params, spec.FieldMeta)
 	if own != nil && jsonx.KindOf(own) != jsonx.Object {
@@ -114,6 +112,72 @@ func (l *link) params(params json.RawMessage, token json.RawMessage) (json.RawMe
 		return nil, fmt.Errorf("params: %w", err)
 	}
 	return out, nil
+}
+
+// metaPairs are the members of _meta that every modern request has.
+func (l *link) metaPairs() []pair {
+	meta := []pair{
+		{spec.MetaProtocolVersion, json.RawMessage(jsonx.Quote(l.spoken().String()))},
+		{spec.MetaClientInfo, l.o.ClientInfo},
+		{spec.MetaClientCapabilities, l.o.Capabilities},
+	}
+	if l.o.LogLevel != "" {
+		meta = append(meta, pair{spec.MetaLogLevel, json.RawMessage(jsonx.Quote(l.o.LogLevel))})
+	}
+	return meta
+}
+
+// withMeta adds _meta to params that have none, which is what most are: the text
+// is taken as it is.
+func (l *link) withMeta(params json.RawMessage, modern bool, token json.RawMessage) (json.RawMessage, error) {
+	body := bytes.TrimSpace(params)
+	if len(body) == 0 {
+		body = []byte("{}")
+	}
+	if err := jsonx.Check(body, jsonx.Strict); err != nil {
+		return nil, fmt.Errorf("params: %w", err)
+	}
+	var meta []byte
+	if modern {
+		var err error
+		if meta, err = l.meta(); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]byte, 0, len(body)+len(meta)+len(token)+40)
+	out = append(out, body[:len(body)-1]...)
+	if trimmed := bytes.TrimSpace(out); len(trimmed) > 1 {
+		out = append(out, ',')
+	}
+	out = append(out, `"`+spec.FieldMeta+`":{`...)
+	out = append(out, meta...)
+	if token != nil {
+		if modern {
+			out = append(out, ',')
+		}
+		out = append(append(out, `"`+spec.MetaProgressToken+`":`...), token...)
+	}
+	return append(out, "}}"...), nil
+}
+
+// meta is the text of metaPairs, which is made once for a revision.
+func (l *link) meta() ([]byte, error) {
+	r := l.spoken()
+	l.mu.Lock()
+	text, made := l.metaText, l.metaOf == r
+	l.mu.Unlock()
+	if made {
+		return text, nil
+	}
+	whole, err := withMembers(nil, false, l.metaPairs()...)
+	if err != nil {
+		return nil, fmt.Errorf("params._meta: %w", err)
+	}
+	text = whole[1 : len(whole)-1]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.metaText, l.metaOf = text, r
+	return text, nil
 }
 
 // header is the HTTP header of a message, nil for other transports. An empty
@@ -136,7 +200,7 @@ func (l *link) header(method string, params json.RawMessage) []wire.HeaderField 
 	if _, ok := spec.HeaderAt(spec.HeaderMethod, revision); ok && method != "" {
 		add(spec.HeaderMethod, spec.EncodeHeaderValue(method))
 		if m, ok := spec.MethodAt(method, revision); ok && m.NameFrom != "" {
-			if name, ok := jsonx.Text(member(params, m.NameFrom)); ok {
+			if name, ok := jsonx.Text(skimmed(params, m.NameFrom)); ok {
 				add(spec.HeaderName, spec.EncodeHeaderValue(name))
 			}
 		}

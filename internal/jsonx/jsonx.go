@@ -121,18 +121,27 @@ const (
 
 func (m Mode) options() []jsontext.Options {
 	if m == Lenient {
-		return []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+		return lenient
 	}
 	return nil
 }
 
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
+// reading is a decoder with the buffer that it reads.
+type reading struct {
+	jsontext.Decoder
+	text bytes.Buffer
+}
+
 // decoders keeps decoders: most texts are shorter than what one needs to begin.
-var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+var decoders = sync.Pool{New: func() any { return new(reading) }}
 
 // decoder reads raw, until it is put back.
-func decoder(raw []byte, m Mode) *jsontext.Decoder {
-	dec := decoders.Get().(*jsontext.Decoder)
-	dec.Reset(bytes.NewBuffer(raw), m.options()...)
+func decoder(raw []byte, m Mode) *reading {
+	dec := decoders.Get().(*reading)
+	dec.text = *bytes.NewBuffer(raw)
+	dec.Reset(&dec.text, m.options()...)
 	return dec
 }
 
@@ -146,7 +155,7 @@ func Check(raw []byte, mode Mode) error {
 	if err := dec.SkipValue(); err != nil {
 		return syntaxError(err)
 	}
-	return trailing(dec, raw)
+	return trailing(&dec.Decoder, raw)
 }
 
 func trailing(dec *jsontext.Decoder, raw []byte) error {
@@ -194,7 +203,7 @@ func Members(raw []byte, mode Mode) ([]Member, error) {
 	if _, err := dec.ReadToken(); err != nil {
 		return ms, syntaxError(err)
 	}
-	return ms, trailing(dec, raw)
+	return ms, trailing(&dec.Decoder, raw)
 }
 
 // Elements returns the elements of the array in raw, sharing its bytes.
@@ -228,7 +237,7 @@ func ElementsAt(raw []byte, mode Mode) ([]Raw, []int64, error) {
 	if _, err := dec.ReadToken(); err != nil {
 		return es, at, syntaxError(err)
 	}
-	return es, at, trailing(dec, raw)
+	return es, at, trailing(&dec.Decoder, raw)
 }
 
 // Text returns the string in raw; ok is false when raw is not a string.
