@@ -1,7 +1,7 @@
 # Every step of CI is a target here; `make help` lists them.
 
 export GOWORK := off
-MODULES := .
+MODULES := . examples/notes
 
 .PHONY: help build test lint race floors real peers peers-all peers-real bench fuzz clean
 

@@ -128,7 +128,8 @@ func TestPackagesSayWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-// walk visits every Go file of the root module.
+// walk visits every Go file of the root module. Those of modules inside of it, which
+// are what users build, have rules of their own.
 func walk(t *testing.T, visit func(path string, data []byte)) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -136,7 +137,8 @@ func walk(t *testing.T, visit func(path string, data []byte)) {
 			return err
 		}
 		if d.IsDir() {
-			if path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules") {
+			_, own := os.Stat(filepath.Join(path, "go.mod"))
+			if path != "." && (own == nil || strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules") {
 				return filepath.SkipDir
 			}
 			return nil

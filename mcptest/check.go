@@ -5,6 +5,7 @@ package mcptest
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -177,14 +178,31 @@ func (c *checking) report(t *testing.T, x *check.Outcome) {
 	t.Helper()
 	switch {
 	case x.Status == rule.Skip && c.quick:
-		t.Errorf("could not be judged: %s", shown(x.Reason))
+		t.Errorf("could not be judged: %s", shown(kitWords(x.Reason)))
 	case x.Status == rule.Skip:
-		t.Skip(shown(x.Reason))
+		t.Skip(shown(kitWords(x.Reason)))
 	case x.Status >= rule.Fail, x.Status == rule.Warn && c.strict:
 		t.Error(story(x))
 	case x.Status > rule.Pass:
 		t.Log(story(x))
 	}
+}
+
+// inKit says in the words of the kit what a rule says in those of the command line.
+var inKit = regexp.MustCompile(`--(tool|failing) '([^'=]*)=\{\.\.\.\}'|--(tool|only|max-time|max-list-bytes|intrusive)\b`)
+
+func kitWords(s string) string {
+	options := map[string]string{
+		"tool": "mcptest.Calls", "failing": "mcptest.Calls", "only": "mcptest.Only", "max-time": "mcptest.MaxTime",
+		"max-list-bytes": "mcptest.MaxListBytes", "intrusive": "mcptest.Intrusive",
+	}
+	return inKit.ReplaceAllStringFunc(s, func(flag string) string {
+		m := inKit.FindStringSubmatch(flag)
+		if m[3] != "" {
+			return options[m[3]]
+		}
+		return fmt.Sprintf("%s(%q, args)", options[m[1]], m[2])
+	})
 }
 
 // mostBlames bounds what is told of one rule.
@@ -200,7 +218,7 @@ func story(x *check.Outcome) string {
 			fmt.Fprintf(&b, "\n  and %d more", len(x.Blames)-i)
 			break
 		}
-		fmt.Fprintf(&b, "\n  %s", shown(blame.Message))
+		fmt.Fprintf(&b, "\n  %s", shown(kitWords(blame.Message)))
 		for _, e := range probe.Evidence(blame.Frame, blame.Exchanges[:min(2, len(blame.Exchanges))]...) {
 			arrow := "->"
 			if e.Dir == wire.ToClient.String() {

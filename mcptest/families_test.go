@@ -109,6 +109,19 @@ func drifted() mock.Script {
 	return s
 }
 
+// What a rule asks for is an option of the kit here.
+func TestRulesSpeakOfTheKit(t *testing.T) {
+	out := runFailing(t, "TestFailingSkips", ".")
+	if !strings.Contains(out, "mcptest.Calls(") || strings.Contains(out, "--tool") {
+		t.Error(out)
+	}
+}
+
+func TestFailingSkips(t *testing.T) {
+	onlyWhenAsked(t)
+	mcptest.Check(t, mock.Script{}, mcptest.Only("tools", "elicitation"), mcptest.Opened(mcptest.Modern, mcptest.Revision("2026-07-28")))
+}
+
 func TestFailingContract(t *testing.T) {
 	onlyWhenAsked(t)
 	mcptest.Contract(t, drifted(), "testdata/harbour.contract.json")

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -229,6 +230,10 @@ func TestGoodTestsAreSilent(t *testing.T) {
 
 // What is long is in a file of the test.
 func TestTheWholeTranscriptIsAnArtifact(t *testing.T) {
+	keeps := flag.Lookup("test.artifacts")
+	before := keeps.Value.String()
+	defer func() { _ = keeps.Value.Set(before) }()
+	_ = keeps.Value.Set("true")
 	dir := t.TempDir()
 	w := watch(t, func(t testing.TB) {
 		t.(*witness).artifacts = dir

@@ -3,6 +3,7 @@
 package mcptest
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -89,16 +90,26 @@ func (x *tape) show(t testing.TB, told *told, stderr string) {
 	t.Logf("%s\n%s%s", head, strings.Join(last, "\n"), x.save(t, all))
 }
 
-// save writes all of it to the test's artifacts, and says where.
+// save writes all of it to the test's artifacts, and says where. Without -artifacts
+// they are gone when the test has ended.
 func (x *tape) save(t testing.TB, all []string) string {
 	if len(all) <= shownEvents && !x.clipped() {
 		return ""
+	}
+	if !keepsArtifacts() {
+		return "\n(go test -artifacts keeps all of it)"
 	}
 	path := filepath.Join(t.ArtifactDir(), fileName(t.Name())+".transcript.txt")
 	if err := os.WriteFile(path, []byte(strings.Join(all, "\n")+"\n"), 0o600); err != nil {
 		return "\n(the whole transcript could not be written: " + err.Error() + ")"
 	}
 	return "\n(all of it: " + path + ")"
+}
+
+// keepsArtifacts reports whether the test was started with -artifacts.
+func keepsArtifacts() bool {
+	f := flag.Lookup("test.artifacts")
+	return f != nil && f.Value.String() == "true"
 }
 
 func (x *tape) clipped() bool {
