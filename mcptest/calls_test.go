@@ -92,6 +92,10 @@ func TestAnswersServeBothEras(t *testing.T) {
 				c := mcptest.Open(t, harbour(), append(x.opts, era)...)
 				r := c.CallTool("sail", nil, mcptest.WithProgress())
 				x.then(c, r)
+				if rounds := r.Rounds(); c.Modern() && (len(rounds) != 2 || len(rounds[0].Questions) != 1 || rounds[0].State == "" ||
+					string(rounds[0].Request.Message().ID) == string(rounds[1].Request.Message().ID)) || !c.Modern() && len(rounds) != 1 {
+					t.Errorf("%s: the rounds are %+v", x.name, rounds)
+				}
 				if qs := c.Asked(); len(qs) != 1 || qs[0].Message != "Sail out?" || qs[0].Method != spec.MethodElicit || (qs[0].Key == "sure") != c.Modern() {
 					t.Errorf("%s: it asked %v", x.name, qs)
 				}

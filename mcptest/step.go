@@ -94,18 +94,9 @@ func (s *Step) send(params json.RawMessage) {
 	}
 	s.c.hold(&Reply{c: s.c, method: r.Method, of: strconv.Quote(s.name), result: result, exchange: result.Exchange})
 	s.c.tell()
-	if raw := result.Member(spec.FieldRequestState); raw != nil {
-		state, _ := jsonx.Text(raw)
+	var state string
+	if s.questions, state = asksOf(result.Raw); result.Member(spec.FieldRequestState) != nil {
 		s.state = &state
-	}
-	ms, err := jsonx.Members(result.Member(spec.FieldInputRequests), jsonx.Lenient)
-	if err != nil && result.Member(spec.FieldInputRequests) != nil {
-		s.c.t.Fatalf("%s: inputRequests cannot be read: %v", s.name, err)
-	}
-	for _, m := range ms {
-		q := Question{Key: m.Name, Method: textOf(m.Value, "/method"), Params: lookup(json.RawMessage(m.Value), "/params")}
-		q.Message = textOf(q.Params, "/message")
-		s.questions = append(s.questions, q)
 	}
 }
 
