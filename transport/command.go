@@ -116,6 +116,7 @@ func (c *commandConn) died(err error) *Error {
 
 // Close implements Conn. The process tree is gone when it returns.
 func (c *commandConn) Close(ctx context.Context) error {
+	c.leave()
 	c.closing.Do(func() {
 		// From now on the output is read and dropped, so that a server that
 		// has something left to say is not kept from ending.

@@ -40,7 +40,7 @@ func TestStdioExchange(t *testing.T) {
 		t.Errorf("terminator %q", e.Frame.Line.Terminator)
 	}
 	shut(t, c)
-	if got := strings.Join(tapped, ", "); got != `frame {"a": 1}, frame {"a": 1}, frame x, frame x, lost died` {
+	if got := strings.Join(tapped, ", "); got != `frame {"a": 1}, frame {"a": 1}, frame x, frame x, leaving, lost died` {
 		t.Errorf("the tap saw %s", got)
 	}
 	if _, err := c.Receive(t.Context()); err != io.EOF {

@@ -219,6 +219,13 @@ const (
 	EventLost                        // the stream of stdio or HTTP+SSE ended; always the last event
 )
 
+// The kinds of events that a tap alone sees: what our own side did.
+const (
+	EventUnsent  EventKind = iota + 101 // sending failed, see TapEvent.Unsent and Err
+	EventLeft                           // CloseChannel ended the channel
+	EventLeaving                        // Close was called
+)
+
 // Event is one thing that arrived.
 type Event struct {
 	Kind    EventKind
@@ -239,8 +246,10 @@ type Event struct {
 
 // Tap sees everything that crosses a connection, both ways, in the order in
 // which it was handed to or read from the carrier: events that arrive before
-// Receive gives them, and frames and heads just before they are sent. Calls
-// of one connection do not overlap. A tap must be quick and must not call the Conn.
+// Receive gives them, and frames and heads just before they are sent. When
+// sending fails it is told so afterwards, by an event without Frame and Head.
+// Calls of one connection do not overlap. A tap must be quick and must not call
+// the Conn, nor take a lock under which the Conn is called.
 type Tap func(TapEvent)
 
 // TapEvent is one thing that crossed.
@@ -250,4 +259,8 @@ type TapEvent struct {
 	Conn uint64
 	Sent bool // Frame or Head goes to the server
 	Event
+	// Unsent is what was to be sent, for EventUnsent. It was shown before,
+	// unless nothing of it was tried: a connection that is closed, a header
+	// that cannot be sent. Some of it may have reached the server.
+	Unsent *Sent
 }

@@ -18,8 +18,9 @@ type core struct {
 	kind   Kind
 	limit  int
 
-	tapMu sync.Mutex
-	tap   Tap
+	tapMu   sync.Mutex
+	tap     Tap
+	leaving sync.Once
 
 	queue queue
 }
@@ -54,6 +55,19 @@ func (c *core) observe(e TapEvent) {
 	defer c.tapMu.Unlock()
 	e.Conn = c.id
 	c.tap(e)
+}
+
+// unsent tells the tap that sending failed, and returns the error.
+func (c *core) unsent(s Sent, tag any, err *Error) error {
+	if c.tap != nil {
+		c.observe(TapEvent{Event: Event{Kind: EventUnsent, Channel: s.Channel, Tag: tag, Err: err}, Unsent: &s})
+	}
+	return err
+}
+
+// leave tells the tap, once, that the connection is being closed.
+func (c *core) leave() {
+	c.leaving.Do(func() { c.observe(TapEvent{Event: Event{Kind: EventLeaving}}) })
 }
 
 func (c *core) errorf(reason Reason, detail string, err error) *Error {

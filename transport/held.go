@@ -70,10 +70,11 @@ func (c *httpConn) Hold(ctx context.Context, r Request, size int64) (*Held, erro
 		return nil, c.errorf(BadTarget, "request header", err)
 	}
 	head := &wire.Head{Time: time.Now(), Dir: wire.ToServer, Method: q.method, URL: q.url.String(), Proto: "HTTP/1.1", Exact: c.carrier.exact(), Header: q.fields()}
+	sent := Sent{Head: head}
 	c.observe(TapEvent{Sent: true, Event: Event{Kind: EventHead, Tag: r.Tag, Head: head}})
 	h, err := hc.hold(ctx, q, size)
 	if err != nil {
-		return nil, c.named(err)
+		return nil, c.unsent(sent, r.Tag, c.named(err))
 	}
 	h.conn = c
 	c.mu.Lock()
@@ -87,7 +88,7 @@ func (c *httpConn) Hold(ctx context.Context, r Request, size int64) (*Held, erro
 	c.mu.Unlock()
 	if closed {
 		h.Close()
-		return nil, c.errorf(Closed, "the connection is closed", nil)
+		return nil, c.unsent(sent, r.Tag, c.errorf(Closed, "the connection is closed", nil))
 	}
 	return h, nil
 }

@@ -144,13 +144,13 @@ func (c *httpConn) exchange(ctx context.Context, r *request, f *wire.Frame, tag 
 		f.Time, f.HTTP = head.Time, head
 	}
 	if err := checkFields(r); err != nil {
-		return sent, c.errorf(BadTarget, "request header", err)
+		return sent, c.unsent(sent, tag, c.errorf(BadTarget, "request header", err))
 	}
 	fl := &flow{tag: tag}
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		return sent, c.errorf(Closed, "the connection is closed", nil)
+		return sent, c.unsent(sent, tag, c.errorf(Closed, "the connection is closed", nil))
 	}
 	c.last++
 	fl.channel = c.last
@@ -163,7 +163,7 @@ func (c *httpConn) exchange(ctx context.Context, r *request, f *wire.Frame, tag 
 	}
 	p, err := c.carrier.start(ctx, r)
 	if err != nil {
-		return sent, c.named(err)
+		return sent, c.unsent(sent, tag, c.named(err))
 	}
 	c.mu.Lock()
 	fl.p = p
@@ -175,7 +175,7 @@ func (c *httpConn) exchange(ctx context.Context, r *request, f *wire.Frame, tag 
 	c.mu.Unlock()
 	if !c.running.start(func() { c.receive(fl) }) {
 		c.CloseChannel(fl.channel)
-		return sent, c.errorf(Closed, "the connection is closed", nil)
+		return sent, c.unsent(sent, tag, c.errorf(Closed, "the connection is closed", nil))
 	}
 	return sent, nil
 }
@@ -210,15 +210,20 @@ func (c *httpConn) receive(fl *flow) {
 // CloseChannel implements Conn.
 func (c *httpConn) CloseChannel(ch Channel) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if fl := c.flows[ch]; fl != nil && !fl.ours {
-		fl.ours = true
-		fl.p.abort()
+	fl := c.flows[ch]
+	if fl == nil || fl.ours {
+		c.mu.Unlock()
+		return
 	}
+	fl.ours = true
+	c.mu.Unlock()
+	c.observe(TapEvent{Event: Event{Kind: EventLeft, Channel: ch, Tag: fl.tag}})
+	fl.p.abort()
 }
 
 // Close implements Conn.
 func (c *httpConn) Close(ctx context.Context) error {
+	c.leave()
 	c.mu.Lock()
 	if !c.closed {
 		c.closed = true

@@ -53,11 +53,6 @@ func (c *lineConn) read(lost func(error) *Error) {
 // pipe, whose writing cannot be ended, the line goes on by itself and later
 // ones wait for it.
 func (c *lineConn) Send(ctx context.Context, out Outgoing) (Sent, error) {
-	select {
-	case c.lock <- struct{}{}:
-	case <-ctx.Done():
-		return Sent{}, c.sendError(ctx.Err())
-	}
 	end, terminator := []byte{'\n'}, wire.LF
 	if out.Terminator != nil {
 		end, terminator = out.Terminator, terminatorOf(out.Terminator)
@@ -69,13 +64,19 @@ func (c *lineConn) Send(ctx context.Context, out Outgoing) (Sent, error) {
 		Line: &wire.Line{Terminator: terminator, Size: int64(len(out.Raw))},
 	}
 	sent := Sent{Channel: Main, Frame: f}
-	if c.writeErr != nil {
-		defer func() { <-c.lock }()
-		return sent, c.sendError(c.writeErr)
+	select {
+	case c.lock <- struct{}{}:
+	case <-ctx.Done():
+		return sent, c.unsent(sent, out.Tag, c.sendError(ctx.Err()))
 	}
+	if err := c.writeErr; err != nil {
+		<-c.lock
+		return sent, c.unsent(sent, out.Tag, c.sendError(err))
+	}
+	f.Time = time.Now() // it may have waited for its turn
 	c.observe(TapEvent{Sent: true, Event: Event{Kind: EventFrame, Channel: Main, Tag: out.Tag, Frame: f}})
 	if err := c.write(ctx, buf); err != nil {
-		return sent, c.sendError(err)
+		return sent, c.unsent(sent, out.Tag, c.sendError(err))
 	}
 	return sent, nil
 }
@@ -200,6 +201,7 @@ type pipeConn struct {
 // Close implements Conn. A reader whose Close does not end its Read is waited
 // for only as long as the context allows.
 func (c *pipeConn) Close(ctx context.Context) error {
+	c.leave()
 	c.closing.Do(func() {
 		close(c.queue.closed)
 		_ = c.w.Close()

@@ -183,6 +183,12 @@ func tell(e transport.Event) string {
 			return word
 		}
 		return word + " " + string(transport.ReasonOf(e.Err))
+	case transport.EventUnsent:
+		return "unsent " + string(transport.ReasonOf(e.Err))
+	case transport.EventLeft:
+		return "left"
+	case transport.EventLeaving:
+		return "leaving"
 	}
 	return "?"
 }

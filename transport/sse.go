@@ -67,6 +67,7 @@ func openSSE(ctx context.Context, c *httpConn) (Conn, error) {
 	c.observe(TapEvent{Sent: true, Event: Event{Kind: EventHead, Channel: Main, Head: head}})
 	p, err := c.carrier.start(ctx, r)
 	if err != nil {
+		_ = c.unsent(Sent{Channel: Main, Head: head}, nil, c.named(err))
 		return fail(err)
 	}
 	stop := context.AfterFunc(ctx, p.abort)
@@ -154,6 +155,7 @@ func (c *sseConn) read(resp *response, events *wire.Events) {
 
 // Close implements Conn.
 func (c *sseConn) Close(ctx context.Context) error {
+	c.leave()
 	c.stream.abort()
 	return c.httpConn.Close(ctx)
 }
