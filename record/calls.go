@@ -99,7 +99,8 @@ func (g *grouping) answer(x *Record) {
 		return
 	}
 	round := &g.calls[at.call].Rounds[at.round]
-	round.Answer = x
+	own := *x // the caller's
+	round.Answer = &own
 	result := x.Message().Result
 	if word(result, spec.FieldResultType) != spec.ResultInputRequired {
 		return

@@ -3,6 +3,7 @@
 package record
 
 import (
+	"bytes"
 	"slices"
 	"time"
 
@@ -41,16 +42,27 @@ func (c *carried) take(n *entry) {
 	if n.kind != transport.EventFrame {
 		return
 	}
-	for _, m := range messages(n.frame) {
-		key, ok := m.Key()
-		switch {
-		case !ok:
-		case m.Kind == wire.Request:
+	m := n.frame.Message()
+	if m.Kind != wire.Batch {
+		c.message(n, m)
+		return
+	}
+	for _, part := range m.Batch() {
+		c.message(n, part)
+	}
+}
+
+func (c *carried) message(n *entry, m *wire.Message) {
+	switch {
+	case m.Kind == wire.Request:
+		if key, ok := m.Key(); ok {
 			if len(c.list) == maxCarried {
 				c.list = append(c.list[:0], c.list[maxCarried/2:]...)
 			}
 			c.list = append(c.list, ask(n, m, key))
-		case m.IsResponse():
+		}
+	case m.IsResponse() && len(c.list) > 0:
+		if key, ok := m.Key(); ok {
 			c.answered(n, key)
 		}
 	}
@@ -86,20 +98,16 @@ func (c *carried) clone() []*question {
 	return out
 }
 
-// messages are the messages of a frame: one, or those of a batch.
-func messages(f *wire.Frame) []*wire.Message {
-	m := f.Message()
-	if m.Kind == wire.Batch {
-		return m.Batch()
-	}
-	return []*wire.Message{m}
-}
+// metaVersion is what a request that names its revision holds.
+var metaVersion = []byte(spec.MetaProtocolVersion)
 
 func ask(n *entry, m *wire.Message, key wire.IDKey) *question {
 	q := &question{
 		conn: n.conn, dir: n.frame.Dir, key: key, channel: n.channel, method: m.Method, at: n.at, seq: n.seq, record: -1,
 	}
-	version, err := jsonx.Lookup(m.Params, jsonx.Push("/_meta", spec.MetaProtocolVersion))
-	q.modern = err == nil && jsonx.KindOf(version) == jsonx.String
+	if bytes.Contains(m.Params, metaVersion) {
+		version, err := jsonx.Lookup(m.Params, jsonx.Push("/_meta", spec.MetaProtocolVersion))
+		q.modern = err == nil && jsonx.KindOf(version) == jsonx.String
+	}
 	return q
 }

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/text"
 	"github.com/mcprove/mcprove/transport"
 	"github.com/mcprove/mcprove/wire"
 )
@@ -120,7 +121,7 @@ func (r *Recording) WriteHAR(w io.Writer, version string) error {
 	if err != nil {
 		return fmt.Errorf("write HAR: %w", err)
 	}
-	_, err = w.Write(append(raw, '\n'))
+	_, err = w.Write(append(text.JSON(raw), '\n'))
 	return err
 }
 
@@ -185,8 +186,8 @@ func (x *writer) grow(e *exchange, n *entry) {
 	}
 }
 
-func (e *exchange) add(text []byte, size int) {
-	e.body = append(e.body, text...)
+func (e *exchange) add(part []byte, size int) {
+	e.body = append(e.body, part...)
 	e.size += int64(size)
 }
 

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/text"
 	"github.com/mcprove/mcprove/transport"
 	"github.com/mcprove/mcprove/wire"
 )
@@ -75,6 +76,7 @@ type lineOf struct {
 
 // httpHead is the head of an HTTP message.
 type httpHead struct {
+	Time   string     `json:"time,omitzero"` // where it is not the line's
 	Method string     `json:"method,omitzero"`
 	URL    string     `json:"url,omitzero"`
 	Status int        `json:"status,omitzero"`
@@ -101,7 +103,7 @@ var terminators = map[wire.Terminator]string{wire.NoTerminator: "none", wire.LF:
 // WriteJSONL writes the recording as JSON Lines, without secrets: a line that
 // names the format, then a line for each thing that was seen. Texts stand in it
 // as they crossed: as a string where they are UTF-8, else as
-// {"base64":"..."}. [Read] reads it back.
+// {"base64":"..."}; what cannot be seen is escaped. [Read] reads it back.
 func (r *Recording) WriteJSONL(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	put := func(v any) error {
@@ -109,7 +111,7 @@ func (r *Recording) WriteJSONL(w io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("write recording: %w", err)
 		}
-		_, _ = b.Write(raw)
+		_, _ = b.Write(text.JSON(raw))
 		return b.WriteByte('\n')
 	}
 	if err := put(first{Format, fileType, r.Dropped}); err != nil {
@@ -127,14 +129,18 @@ func (r *Recording) WriteJSONL(w io.Writer) error {
 // writer turns entries into lines.
 type writer struct {
 	red    *redactor
+	begin  time.Time       // of the first entry
 	of     map[int]*Record // the record of an entry, of a batch the first
 	heads  map[*wire.Head]int
 	frames map[*wire.Frame]int
 }
 
 func (r *Recording) writer() *writer {
-	x := &writer{newRedactor(r.redact), map[int]*Record{}, map[*wire.Head]int{}, map[*wire.Frame]int{}}
+	x := &writer{red: newRedactor(r.redact), of: map[int]*Record{}, heads: map[*wire.Head]int{}, frames: map[*wire.Frame]int{}}
 	x.red.learn(r.entries)
+	if len(r.entries) > 0 {
+		x.begin = r.entries[0].at
+	}
 	for i := range r.records {
 		if rec := &r.records[i]; rec.Part == 0 {
 			x.of[rec.Seq] = rec
@@ -143,9 +149,22 @@ func (r *Recording) writer() *writer {
 	return x
 }
 
+// time is a moment as it is written. Those of a live recording are told from
+// the first on, so that a clock that is set does not change what lies between.
+func (x *writer) time(at time.Time) string {
+	if told := x.begin.Round(0).Add(at.Sub(x.begin)); told.Sub(at).Abs() < maxClockSet {
+		at = told
+	}
+	return at.UTC().Format(time.RFC3339Nano)
+}
+
+// maxClockSet is how far a clock is set in a recording; what is farther away
+// was no moment of it.
+const maxClockSet = 24 * time.Hour
+
 func (x *writer) line(n *entry) line {
 	l := line{
-		Seq: n.seq, Time: n.at.UTC().Format(time.RFC3339Nano), Conn: n.conn, Channel: uint64(n.channel),
+		Seq: n.seq, Time: x.time(n.at), Conn: n.conn, Channel: uint64(n.channel),
 		Event: events[n.kind], Target: x.text(n.target), Size: n.size,
 	}
 	if n.err != nil {
@@ -160,7 +179,7 @@ func (x *writer) line(n *entry) line {
 		}
 		if n.head != nil {
 			x.heads[n.head] = n.seq
-			l.HTTP = x.http(n.head)
+			l.HTTP = x.http(&l, n.head)
 		}
 	case transport.EventBody:
 		x.head(&l, n.head)
@@ -226,7 +245,7 @@ func (x *writer) head(l *line, h *wire.Head) {
 		return
 	}
 	if l.Head = x.heads[h]; l.Head == 0 {
-		l.HTTP = x.http(h)
+		l.HTTP = x.http(l, h)
 		x.heads[h] = l.Seq
 	}
 }
@@ -239,15 +258,18 @@ func (x *writer) unsent(l *line, s *transport.Sent) {
 		}
 	case s.Head != nil:
 		if l.Of = x.heads[s.Head]; l.Of == 0 {
-			l.HTTP = x.http(s.Head)
+			l.HTTP = x.http(l, s.Head)
 		}
 	}
 }
 
-func (x *writer) http(h *wire.Head) *httpHead {
+func (x *writer) http(l *line, h *wire.Head) *httpHead {
 	out := &httpHead{
 		Method: x.text(h.Method), Status: h.Status, Reason: x.text(h.Reason), Proto: x.text(h.Proto), Exact: h.Exact,
 		Header: make([]httpLine, 0, len(h.Header)),
+	}
+	if at := x.time(h.Time); at != l.Time {
+		out.Time = at
 	}
 	if h.URL != "" {
 		out.URL = valid(x.red.url(h.URL))

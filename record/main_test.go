@@ -56,15 +56,21 @@ type feed struct {
 	r   *record.Recorder
 	tap transport.Tap
 	now time.Time
+	// live takes the time from the clock, of a bubble: then what has no time
+	// of its own has one that is known too.
+	live bool
+	url  string
 }
 
 func newFeed(o record.Options) *feed {
 	r := record.New(o)
-	return &feed{r, r.Tap(), time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)}
+	return &feed{r: r, tap: r.Tap(), now: time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC), url: "http://localhost/mcp?key=v"}
 }
 
 func (f *feed) tick() time.Time {
-	f.now = f.now.Add(time.Millisecond)
+	if f.now = f.now.Add(time.Millisecond); f.live {
+		time.Sleep(time.Millisecond)
+	}
 	return f.now
 }
 
@@ -90,7 +96,7 @@ func (f *feed) say(conn int, text string) *wire.Frame { return f.line(conn, wire
 
 // post is a text by an HTTP request of its own.
 func (f *feed) post(conn int, ch transport.Channel, text string, header ...wire.HeaderField) *wire.Frame {
-	h := &wire.Head{Time: f.now, Dir: wire.ToServer, Method: "POST", URL: "http://localhost/mcp?key=v", Header: header}
+	h := &wire.Head{Time: f.now, Dir: wire.ToServer, Method: "POST", URL: f.url, Header: header}
 	f.head(conn, ch, h)
 	return f.frame(conn, ch, wire.ToServer, text, func(fr *wire.Frame) { fr.HTTP = h })
 }
@@ -108,6 +114,9 @@ func (f *feed) reply(conn int, ch transport.Channel, text string) *wire.Frame {
 }
 
 func (f *feed) event(conn int, e transport.Event) {
+	if f.live {
+		f.tick()
+	}
 	f.tap(transport.TapEvent{Conn: uint64(conn), Event: e})
 }
 

@@ -93,8 +93,8 @@ func (rd *reader) line(text []byte) error {
 		return errors.New("conn is below one, or bodySize below zero")
 	}
 	var err error
-	if n.at, err = time.Parse(time.RFC3339Nano, l.Time); err != nil {
-		return fmt.Errorf("time %.40q is not of RFC 3339", l.Time)
+	if n.at, err = moment(l.Time); err != nil {
+		return err
 	}
 	if n.kind, err = key(events, l.Event, "event"); err != nil {
 		return err
@@ -107,6 +107,14 @@ func (rd *reader) line(text []byte) error {
 	}
 	rd.entries = append(rd.entries, n)
 	return nil
+}
+
+func moment(s string) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339Nano, s)
+	if y := at.UTC().Year(); err != nil || y < 1 || y > 9999 {
+		return at, fmt.Errorf("time %.40q is not of RFC 3339", s)
+	}
+	return at, nil
 }
 
 // key is the key of a value in a table.
@@ -233,6 +241,13 @@ func (rd *reader) head(n *entry, l *line, dir wire.Direction) (*wire.Head, error
 	h := &wire.Head{
 		Time: n.at, Dir: dir, Method: l.HTTP.Method, URL: l.HTTP.URL, Status: l.HTTP.Status, Reason: l.HTTP.Reason,
 		Proto: l.HTTP.Proto, Exact: l.HTTP.Exact, Header: make([]wire.HeaderField, 0, len(l.HTTP.Header)),
+	}
+	if l.HTTP.Time != "" {
+		at, err := moment(l.HTTP.Time)
+		if err != nil {
+			return nil, err
+		}
+		h.Time = at
 	}
 	for _, f := range l.HTTP.Header {
 		name, err := foreign(f.Name, "the name of a header")

@@ -34,9 +34,12 @@ func (r *Recording) Records() []Record { return slices.Clone(r.records) }
 func (r *Recording) Filter(keep func(*Record) bool) []Record {
 	var out []Record
 	for i := range r.records {
-		if keep(&r.records[i]) {
-			out = append(out, r.records[i])
+		if out = append(out, r.records[i]); !keep(&out[len(out)-1]) { // it sees a copy
+			out = out[:len(out)-1]
 		}
+	}
+	if len(out) == 0 {
+		return nil
 	}
 	return out
 }

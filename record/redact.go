@@ -18,7 +18,8 @@ import (
 // redactor cuts secrets out of what is written.
 type redactor struct {
 	red      text.Redactor
-	values   []string // what must not be seen in any form
+	values   []string          // what must not be seen in any form
+	any      *strings.Replacer // of values, when they are many
 	patterns []*regexp.Regexp
 	keys     map[string]bool // in lower case
 	headers  map[string]bool
@@ -40,6 +41,22 @@ func newRedactor(d Redaction) *redactor {
 	return r
 }
 
+// manyValues is how many are cheaper to look for one by one.
+const manyValues = 16
+
+// holds reports whether one of the values stands in s as it is.
+func (r *redactor) holds(s string) bool {
+	if r.any != nil {
+		return r.any.Replace(s) != s
+	}
+	for _, v := range r.values {
+		if strings.Contains(s, v) {
+			return true
+		}
+	}
+	return false
+}
+
 // add makes values secrets, in every form in which they are likely to stand.
 func (r *redactor) add(least int, values ...string) {
 	var forms []string
@@ -53,8 +70,16 @@ func (r *redactor) add(least int, values ...string) {
 			inner(strconv.QuoteToASCII(v)), url.QueryEscape(v), url.PathEscape(v))
 		forms = append(forms, base64Forms(v)...)
 	}
-	if len(forms) > 0 {
-		r.red.Add(forms...)
+	if len(forms) == 0 {
+		return
+	}
+	r.red.Add(forms...)
+	if len(r.values) > manyValues {
+		var pairs []string
+		for _, v := range r.values {
+			pairs = append(pairs, v, text.Redacted)
+		}
+		r.any = strings.NewReplacer(pairs...)
 	}
 }
 
@@ -96,40 +121,53 @@ const maxUnescape = 4
 // leaks reports whether a secret can still be read in a text: escaped in an
 // unusual spelling, or more than once.
 func (r *redactor) leaks(s string) bool {
-	if len(r.values) == 0 {
+	return len(r.values) > 0 && r.readable(s, maxUnescape)
+}
+
+func (r *redactor) readable(s string, more int) bool {
+	if r.holds(s) {
+		return true
+	}
+	if more == 0 {
 		return false
 	}
-	for range maxUnescape {
-		for _, v := range r.values {
-			if strings.Contains(s, v) {
-				return true
-			}
+	// Each by itself: what one of them undoes may be a part of the secret.
+	for _, undo := range []func(string) string{unescapeJSON, unescapeURL} {
+		if plain := undo(s); plain != s && r.readable(plain, more-1) {
+			return true
 		}
-		plain := unescape(s)
-		if plain == s {
-			return false
-		}
-		s = plain
 	}
 	return false
 }
 
+// unescapeURL undoes the escapes of URLs, wherever they stand.
+func unescapeURL(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+3 <= len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				b = append(b, byte(n))
+				i += 2
+				continue
+			}
+		}
+		b = append(b, s[i])
+	}
+	return string(b)
+}
+
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unescape undoes the escapes of JSON and of URLs, wherever they stand.
-func unescape(s string) string {
-	if !strings.ContainsAny(s, `\%`) {
+// unescapeJSON undoes the escapes of JSON, wherever they stand.
+func unescapeJSON(s string) string {
+	if !strings.Contains(s, `\`) {
 		return s
 	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
-		if s[i] == '%' && i+3 <= len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
-				b = append(b, byte(n))
-				i += 3
-				continue
-			}
-		}
 		if s[i] == '\\' && i+1 < len(s) {
 			if c := escapes[s[i+1]]; c != 0 {
 				b = append(b, c)
@@ -307,7 +345,8 @@ func (r *redactor) field(f wire.HeaderField) wire.HeaderField {
 	return f
 }
 
-// url is a URL without user information, and without secrets in its query.
+// url is a URL without user information, and without the values of its query:
+// any of them may be a key.
 func (r *redactor) url(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -316,13 +355,8 @@ func (r *redactor) url(raw string) string {
 	u.User, u.Fragment, u.RawFragment = nil, "", ""
 	pairs := strings.Split(u.RawQuery, "&")
 	for i, pair := range pairs {
-		k, v, has := strings.Cut(pair, "=")
-		name, value := unquery(k), unquery(v)
-		switch cut := r.String(value); {
-		case has && value != "" && r.key(name) != open:
+		if k, v, _ := strings.Cut(pair, "="); v != "" {
 			pairs[i] = k + "=" + url.QueryEscape(text.Redacted)
-		case cut != value:
-			pairs[i] = k + "=" + url.QueryEscape(cut)
 		}
 	}
 	u.RawQuery = strings.Join(pairs, "&")
