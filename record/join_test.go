@@ -100,6 +100,18 @@ func TestAnswersFindTheirRequest(t *testing.T) {
 			f.reply(7, 1, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`)
 		}, `1 request tools/call 1
 			1 error tools/call null in 1ms`},
+		{"an error that may be that of two requests", func(f *feed) {
+			f.post(7, 1, "["+request("1", "tools/call")+","+request("2", "ping")+"]")
+			f.reply(7, 1, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`)
+		}, `1 batch
+			1 request tools/call 1
+			1 request ping 2
+			1 error null`},
+		{"a result without an id", func(f *feed) {
+			f.post(7, 1, request("1", "tools/call"))
+			f.reply(7, 1, `{"jsonrpc":"2.0","result":{}}`)
+		}, `1 request tools/call 1
+			1 response`},
 		{"an error that does not know its id, over stdio", func(f *feed) {
 			f.ask(7, request("1", "tools/call"))
 			f.say(7, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}`)
@@ -218,6 +230,7 @@ func TestHTTPFacts(t *testing.T) {
 		fr.HTTP, fr.Event = sse, &wire.Event{Raw: []byte("id: 4\ndata: " + result("1") + "\n\n"), Data: fr.Raw, HasData: true, ID: "4", HasID: true, Complete: true}
 	})
 	f.event(7, transport.Event{Kind: transport.EventClosed, Channel: 1})
+	f.event(7, transport.Event{Kind: transport.EventClosed, Channel: 9, Err: &transport.Error{Reason: transport.Closed, Detail: "closed by us"}})
 	f.post(7, 2, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	f.head(7, 2, &wire.Head{Time: f.now, Dir: toClient, Status: 202})
 	f.head(7, 3, &wire.Head{Time: f.now, Dir: toServer, Method: "DELETE", URL: "http://u:p@localhost/mcp?key=v"})

@@ -22,6 +22,7 @@ type redactor struct {
 	any      *strings.Replacer // of values, when they are many
 	patterns []*regexp.Regexp
 	keys     map[string]bool // in lower case
+	known    map[string]int  // what names say
 	headers  map[string]bool
 }
 
@@ -30,7 +31,7 @@ type redactor struct {
 const minNamed = 6
 
 func newRedactor(d Redaction) *redactor {
-	r := &redactor{patterns: d.Patterns, keys: map[string]bool{}, headers: map[string]bool{}}
+	r := &redactor{patterns: d.Patterns, keys: map[string]bool{}, headers: map[string]bool{}, known: map[string]int{}}
 	for _, k := range d.Keys {
 		r.keys[strings.ToLower(k)] = true
 	}
@@ -216,8 +217,22 @@ const (
 	whole
 )
 
+// maxKnown bounds the names whose meaning is kept: those of messages are few,
+// and come again.
+const maxKnown = 1000
+
 // key is what a name says of its value.
 func (r *redactor) key(name string) int {
+	k, ok := r.known[name]
+	if !ok {
+		if k = r.weigh(name); len(r.known) < maxKnown && len(name) < 100 {
+			r.known[strings.Clone(name)] = k
+		}
+	}
+	return k
+}
+
+func (r *redactor) weigh(name string) int {
 	lower := strings.ToLower(name)
 	switch {
 	case r.keys[lower]:

@@ -211,6 +211,10 @@ func TestSecretsThatAreFound(t *testing.T) {
 		{"a token by its form", "ghp_abcdefghijklmnopqrstuvwxyz0123", func(f *feed) {
 			f.ask(7, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"q":"ghp_abcdefghijklmnopqrstuvwxyz0123"}}}`)
 		}, true},
+		{"a failed request without a text", "qz-token-1234", func(f *feed) {
+			f.tap(transport.TapEvent{Conn: 7, Event: transport.Event{Kind: transport.EventUnsent, Err: &transport.Error{Detail: "no"}},
+				Unsent: &transport.Sent{Head: &wire.Head{Method: "GET", URL: "http://localhost/", Header: []wire.HeaderField{{Name: "Authorization", Value: "Bearer qz-token-1234"}}}}})
+		}, true},
 		{"a failed send", "qz-token-1234", func(f *feed) {
 			h := &wire.Head{Dir: wire.ToServer, Method: "POST", URL: "http://localhost/", Header: []wire.HeaderField{{Name: "Authorization", Value: "Bearer qz-token-1234"}}}
 			f.tap(transport.TapEvent{Conn: 7, Event: transport.Event{Kind: transport.EventUnsent, Err: &transport.Error{Detail: "no"}},
