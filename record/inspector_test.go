@@ -60,6 +60,7 @@ func TestWrapsAnyTransport(t *testing.T) { // D: wraps any transport (mock, stdi
 	for name, target := range map[string]transport.Target{
 		"mock":     slow().HTTP(""),
 		"pipes":    slow().Stdio(""),
+		"function": &transport.Func{Serve: slow().ServeStdio},
 		"command":  noisy(),
 		"HTTP":     &transport.HTTP{URL: srv.URL},
 		"HTTP+SSE": (&transport.HTTP{URL: legacy.URL + "/sse"}).HTTPSSE(),

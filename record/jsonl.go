@@ -300,7 +300,7 @@ func (x *writer) block(e *wire.Event) []byte {
 			b.WriteString("data: " + part + "\n")
 		}
 	} else {
-		b.WriteString(": " + text1(x.red.String(string(e.Raw))) + "\n")
+		b.WriteString(": " + oneLine(x.red.String(string(e.Raw))) + "\n")
 	}
 	if e.Complete {
 		b.WriteByte('\n')
@@ -308,8 +308,8 @@ func (x *writer) block(e *wire.Event) []byte {
 	return []byte(b.String())
 }
 
-// text1 is a text on one line.
-func text1(s string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(s) }
+// oneLine is a text on one line.
+func oneLine(s string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(s) }
 
 func (x *writer) lastID(l *line, e *wire.Event) {
 	if e.LastID != "" && !(e.HasID && e.Complete && e.ID == e.LastID) {

@@ -107,6 +107,7 @@ func (c *funcConn) lost(err error) *Error {
 // process would be. One that goes on after the context is left behind, and the
 // error says so.
 func (c *funcConn) Close(ctx context.Context) error {
+	c.leave()
 	c.closing.Do(func() {
 		close(c.queue.closed)
 		_ = c.w.Close()
