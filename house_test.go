@@ -29,7 +29,7 @@ var floors = map[string]int{
 	"spec": 2, "rule": 2, "internal/schemaset": 2,
 	"transport": 3,
 	"session":   4, "record": 4,
-	"surface":   5, "mock": 5,
+	"surface": 5, "mock": 5,
 	"contract": 6, "internal/probe": 6,
 	"report": 7, "internal/check": 7,
 	"mcptest":              8,

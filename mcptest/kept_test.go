@@ -20,6 +20,7 @@ import (
 
 	"github.com/mcprove/mcprove/mcptest"
 	"github.com/mcprove/mcprove/mock"
+	"github.com/mcprove/mcprove/record"
 	"github.com/mcprove/mcprove/spec"
 	"github.com/mcprove/mcprove/wire"
 )
@@ -208,7 +209,7 @@ func TestFailuresShowTheInside(t *testing.T) {
 			t.Errorf("the test did not say %q:\n%s", want, said)
 		}
 	}
-	for _, want := range []string{"the gauge is broken", "the lamp is lit", `-> {"jsonrpc":"2.0"`, "<- HTTP 200", "tools/call"} {
+	for _, want := range []string{"the gauge is broken", "the lamp is lit", `-> {"jsonrpc":"2.0"`, "ms) {", "tools/call"} {
 		if !strings.Contains(logged, want) {
 			t.Errorf("the test did not show %q:\n%s", want, logged)
 		}
@@ -248,6 +249,9 @@ func TestTheWholeTranscriptIsAnArtifact(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, files[0].Name()))
+	if rec, err := record.Read(files[0].Name(), data); err != nil || len(rec.ByMethod(spec.MethodToolsCall)) != 120 {
+		t.Error(err)
+	}
 	if err != nil || !bytes.Contains(data, []byte("number 0")) || !bytes.Contains(data, []byte("number 59")) {
 		t.Errorf("%v: %s", err, data)
 	}

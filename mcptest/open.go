@@ -45,7 +45,7 @@ func open(t testing.TB, target any, o *options) (*Client, error) {
 	}
 	s.o.answers = o.answers.fresh()
 	so := o.session()
-	so.Tap, so.OnNotification = s.tape.tap, s.notified
+	so.Tap, so.OnNotification = s.tape.Tap(), s.notified
 	so.Handlers = session.Handlers{
 		Elicit: s.handler(spec.MethodElicit), Sample: s.handler(spec.MethodCreateMessage), Roots: s.handler(spec.MethodRootsList),
 		Other: s.answer,

@@ -3,66 +3,52 @@
 package mcptest
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/mcprove/mcprove/internal/text"
-	"github.com/mcprove/mcprove/transport"
+	"github.com/mcprove/mcprove/record"
+	"github.com/mcprove/mcprove/wire"
 )
 
 // tape keeps what crossed, for the failure of a test. What is shown or written
 // of it holds no secret that the test handed in.
 type tape struct {
-	mu      sync.Mutex
-	events  []transport.TapEvent
-	size    int
-	dropped int
+	*record.Recorder
 	secrets text.Redactor
 }
 
 const (
-	// tapeSize bounds the bytes that are kept: of more, the oldest go.
 	tapeSize = 32 << 20
-	// shownEvents is how many of the last messages a failure shows.
-	shownEvents = 40
-	shownBytes  = 600
+	// shownRecords is how many of the last records a failure shows.
+	shownRecords = 40
+	shownBytes   = 600
 )
 
 func newTape(o *options) *tape {
 	x := &tape{}
+	var values []string
 	for _, h := range o.header {
-		x.secrets.Add(h.Value)
+		values = append(values, h.Value)
 		if _, token, ok := strings.Cut(h.Value, " "); ok {
-			x.secrets.Add(token)
+			values = append(values, token)
 		}
 	}
+	x.secrets.Add(values...)
+	x.Recorder = record.New(record.Options{Limit: tapeSize, Redact: record.Redaction{Values: values}})
 	return x
 }
 
-// tap implements transport.Tap.
-func (x *tape) tap(e transport.TapEvent) {
-	n := 128 + len(e.Body)
-	if e.Frame != nil {
-		n += len(e.Frame.Raw)
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.events = append(x.events, e)
-	x.size += n
-	if x.size > tapeSize {
-		half := len(x.events) / 2
-		x.dropped += half
-		x.events = append(x.events[:0:0], x.events[half:]...)
-		x.size /= 2
-	}
-}
+// Recording is everything that crossed so far: to count, to time, to look for what
+// was never answered, to write as JSON Lines or HAR.
+func (c *Client) Recording() *record.Recording { return c.tape.Recording() }
 
 // show adds to a failed test what crossed and what the server said.
 func (x *tape) show(t testing.TB, told *told, stderr string) {
@@ -77,31 +63,37 @@ func (x *tape) show(t testing.TB, told *told, stderr string) {
 	if s := strings.TrimSpace(stderr); s != "" {
 		t.Logf("the server's standard error:\n%s", text.Block(x.secrets.String(s)))
 	}
-	all := x.lines()
+	recording := x.Recording()
+	all, cut := x.lines(recording)
 	if len(all) == 0 {
 		t.Log("nothing crossed")
 		return
 	}
-	last := all[max(0, len(all)-shownEvents):]
+	last := all[max(0, len(all)-shownRecords):]
 	head := "what crossed:"
-	if len(last) < len(all) || x.dropped > 0 {
-		head = fmt.Sprintf("the last %d of %d messages that crossed:", len(last), len(all)+x.dropped)
+	if cut = cut || len(last) < len(all) || recording.Dropped > 0; len(last) < len(all) {
+		head = fmt.Sprintf("the last %d of %d things that crossed:", len(last), len(all)+recording.Dropped)
 	}
-	t.Logf("%s\n%s%s", head, strings.Join(last, "\n"), x.save(t, all))
+	t.Logf("%s\n%s%s", head, strings.Join(last, "\n"), save(t, recording, cut))
 }
 
-// save writes all of it to the test's artifacts, and says where. Without -artifacts
-// they are gone when the test has ended.
-func (x *tape) save(t testing.TB, all []string) string {
-	if len(all) <= shownEvents && !x.clipped() {
+// save writes the recording to the test's artifacts, and says where. Without
+// -artifacts they are gone when the test has ended.
+func save(t testing.TB, r *record.Recording, cut bool) string {
+	if !keepsArtifacts() {
+		if cut {
+			return "\n(go test -artifacts keeps all of it)"
+		}
 		return ""
 	}
-	if !keepsArtifacts() {
-		return "\n(go test -artifacts keeps all of it)"
+	path := filepath.Join(t.ArtifactDir(), fileName(t.Name())+".jsonl")
+	var b bytes.Buffer
+	err := r.WriteJSONL(&b)
+	if err == nil {
+		err = os.WriteFile(path, b.Bytes(), 0o600)
 	}
-	path := filepath.Join(t.ArtifactDir(), fileName(t.Name())+".transcript.txt")
-	if err := os.WriteFile(path, []byte(strings.Join(all, "\n")+"\n"), 0o600); err != nil {
-		return "\n(the whole transcript could not be written: " + err.Error() + ")"
+	if err != nil {
+		return "\n(the recording could not be written: " + err.Error() + ")"
 	}
 	return "\n(all of it: " + path + ")"
 }
@@ -112,69 +104,63 @@ func keepsArtifacts() bool {
 	return f != nil && f.Value.String() == "true"
 }
 
-func (x *tape) clipped() bool {
-	for _, e := range x.events {
-		if e.Frame != nil && len(e.Frame.Raw) > shownBytes {
-			return true
-		}
-	}
-	return false
-}
-
 var notName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 func fileName(test string) string { return notName.ReplaceAllString(test, "-") }
 
-// lines are the events as a person reads them.
-func (x *tape) lines() []string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	var out []string
+// lines are the records as a person reads them. Some may be cut.
+func (x *tape) lines(recording *record.Recording) (out []string, cut bool) {
 	var begin time.Time
-	for _, e := range x.events {
-		at := when(e)
+	for _, r := range recording.Records() {
+		if r.Part > 0 {
+			continue // its batch is shown
+		}
 		if begin.IsZero() {
-			begin = at
+			begin = r.Time
 		}
-		if s := x.line(e); s != "" {
-			out = append(out, fmt.Sprintf("%9.3fms %s", float64(at.Sub(begin))/float64(time.Millisecond), s))
+		s := x.line(&r)
+		if s == "" {
+			continue
 		}
+		cut = cut || len(s) > shownBytes
+		out = append(out, fmt.Sprintf("%9.3fms %s", float64(r.Time.Sub(begin))/float64(time.Millisecond), text.Clip(s, shownBytes)))
 	}
-	return out
+	return out, cut
 }
 
-func when(e transport.TapEvent) time.Time {
+// line is one record, empty for what explains nothing.
+func (x *tape) line(r *record.Record) string {
+	arrow := "   "
+	switch r.Dir {
+	case wire.ToServer:
+		arrow = "-> "
+	case wire.ToClient:
+		arrow = "<- "
+	}
+	head := ""
 	switch {
-	case e.Frame != nil:
-		return e.Frame.Time
-	case e.Head != nil:
-		return e.Head.Time
+	case r.HTTP == nil:
+	case r.Dir == wire.ToServer && r.Kind != record.Request:
+		head = r.HTTP.Method + " "
+	case r.Dir == wire.ToClient && (r.HTTP.Status != 200 || r.Kind > record.Batch):
+		head = fmt.Sprintf("HTTP %d ", r.HTTP.Status)
 	}
-	return time.Now()
-}
-
-func (x *tape) line(e transport.TapEvent) string {
-	arrow := "<-"
-	if e.Sent {
-		arrow = "->"
+	if r.Latency > 0 {
+		head = fmt.Sprintf("(%.3fms) ", float64(r.Latency)/float64(time.Millisecond)) + head
 	}
 	switch {
-	case e.Kind == transport.EventFrame:
-		return arrow + " " + x.foreign(string(e.Frame.Raw))
-	case e.Kind == transport.EventHead && e.Sent:
-		return arrow + " " + x.foreign(e.Head.Method+" "+e.Head.URL)
-	case e.Kind == transport.EventHead:
-		return arrow + " " + x.foreign(fmt.Sprintf("HTTP %d %s", e.Head.Status, e.Head.MediaType()))
-	case e.Kind == transport.EventBody:
-		return arrow + " body: " + x.foreign(string(e.Body))
-	case e.Kind == transport.EventClosed && e.Err != nil:
-		return arrow + " closed: " + x.foreign(e.Err.Error())
-	case e.Kind == transport.EventLost && e.Err != nil:
-		return arrow + " lost: " + x.foreign(e.Err.Error())
+	case r.Frame != nil:
+		return arrow + head + x.foreign(string(r.Frame.Raw))
+	case len(r.Body) > 0:
+		return arrow + head + x.foreign(string(r.Body))
+	case r.Event != nil:
+		return arrow + head + x.foreign(string(r.Event.Raw))
+	case r.Err != "":
+		return arrow + r.Kind.String() + ": " + x.foreign(r.Err)
+	case r.Kind == record.Opened, r.Kind == record.Closed:
+		return ""
 	}
-	return ""
+	return arrow + strings.TrimSpace(head+r.Kind.String())
 }
 
-func (x *tape) foreign(s string) string {
-	return text.Clip(text.Line(x.secrets.String(s)), shownBytes)
-}
+func (x *tape) foreign(s string) string { return text.Line(x.secrets.String(s)) }

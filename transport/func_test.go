@@ -91,7 +91,7 @@ func TestFuncIsGivenItsTime(t *testing.T) {
 			return err
 		}, 500 * time.Millisecond, false},
 		"ends with its context": {func(ctx context.Context, _ io.Reader, _ io.Writer) error { <-ctx.Done(); return ctx.Err() }, time.Second, false},
-		"goes on for a while": {func(context.Context, io.Reader, io.Writer) error { time.Sleep(time.Minute); return nil }, 10 * time.Second, true},
+		"goes on for a while":   {func(context.Context, io.Reader, io.Writer) error { time.Sleep(time.Minute); return nil }, 10 * time.Second, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
