@@ -90,7 +90,7 @@ func decimal(f float64) []byte { return strconv.AppendFloat(nil, f, 'f', -1, 64)
 // Log sends a log message if the client wants such of its level, and the server
 // declares that it logs.
 func (c *Call) Log(l Log) {
-	if !c.Server.declared["logging"] || !c.wantsLog(l.Level) {
+	if !c.Server.declares("logging") || !c.wantsLog(l.Level) {
 		return
 	}
 	params := []member{{"level", quote(l.Level)}}

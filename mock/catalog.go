@@ -14,13 +14,10 @@ import (
 // catalog is what a server shows at a time. It never changes: a change of the
 // server makes a new one.
 type catalog struct {
-	// What it was made of.
-	from struct {
-		tools     []Tool
-		resources []Resource
-		templates []Template
-		prompts   []Prompt
-	}
+	from parts
+
+	capabilities json.RawMessage
+	declared     map[string]bool // their dotted paths
 
 	tools     []tool
 	toolAt    map[string]*tool
@@ -28,6 +25,14 @@ type catalog struct {
 	templates []template
 	prompts   []prompt
 	lists     map[string]*list
+}
+
+// parts are what a catalog is made of.
+type parts struct {
+	tools     []Tool
+	resources []Resource
+	templates []Template
+	prompts   []Prompt
 }
 
 // list is a listing: what its items are called and where a cursor leads.
@@ -88,23 +93,22 @@ type argument struct {
 
 // compile reads the definitions once. One that cannot be read is listed as it
 // is, and answers nothing.
-func (s *Server) compile(tools []Tool, resources []Resource, templates []Template, prompts []Prompt) *catalog {
-	c := &catalog{toolAt: map[string]*tool{}}
-	c.from.tools, c.from.resources, c.from.templates, c.from.prompts = tools, resources, templates, prompts
+func (s *Server) compile(from parts) *catalog {
+	c := &catalog{toolAt: map[string]*tool{}, from: from}
 	lists := [...]list{{key: "tools"}, {key: "resources"}, {key: "resourceTemplates"}, {key: "prompts"}}
 	add := func(i int, definition json.RawMessage) json.RawMessage {
 		definition = line(definition)
 		lists[i].items = append(lists[i].items, definition)
 		return definition
 	}
-	c.tools = make([]tool, len(tools))
-	for i, t := range tools {
+	c.tools = make([]tool, len(from.tools))
+	for i, t := range from.tools {
 		t.Definition = add(0, t.Definition)
 		c.tools[i] = s.tool(t)
 		c.toolAt[c.tools[i].name] = &c.tools[i]
 	}
 	lists[0].tasked, lists[0].plain = tasked(c.tools), unstructured(c.tools)
-	for _, r := range resources {
+	for _, r := range from.resources {
 		uri := word(add(1, r.Definition), "uri")
 		contents := line(r.Contents)
 		if contents == nil {
@@ -112,7 +116,7 @@ func (s *Server) compile(tools []Tool, resources []Resource, templates []Templat
 		}
 		c.resources = append(c.resources, resource{uri, contents, s.plays(r.Func, r.Answers, r.Cycle, "resource "+uri)})
 	}
-	for _, t := range templates {
+	for _, t := range from.templates {
 		t.Definition, t.Contents = add(2, t.Definition), line(t.Contents)
 		if t.Contents == nil {
 			t.Contents = contentsOf("{{uri}}", "Contents of {{uri}}")
@@ -121,7 +125,7 @@ func (s *Server) compile(tools []Tool, resources []Resource, templates []Templat
 		match, names := matcher(uri)
 		c.templates = append(c.templates, template{t, uri, match, names, s.plays(t.Func, t.Answers, t.Cycle, "template "+uri)})
 	}
-	for _, p := range prompts {
+	for _, p := range from.prompts {
 		p.Definition, p.Messages = add(3, p.Definition), line(p.Messages)
 		if p.Messages == nil {
 			p.Messages = array([]json.RawMessage{object(member{"role", quote("user")}, member{"content", textBlock("Go on.")})})

@@ -37,10 +37,7 @@ func (s *Server) callTool(ctx context.Context, q *request) (json.RawMessage, *Er
 		}
 	}
 	if bad := s.breaks(t.schema, t.input, arguments, "arguments"); bad != "" && !q.lenient(CheckArgumentsInvalid) {
-		if q.revision < spec.Rev20251125 {
-			return nil, invalidParams("%s", bad)
-		}
-		return textResult("Invalid arguments: "+bad+".", true), nil
+		return q.outcome(nil, badArguments(q.revision, bad))
 	}
 	c := s.newCall(q, name, arguments)
 	if t.play == nil && (q.modern() || q.param("task") == nil || !s.declaresTasks()) {
@@ -58,6 +55,14 @@ func (s *Server) callTool(ctx context.Context, q *request) (json.RawMessage, *Er
 	}
 	result, err := t.play(ctx, c)
 	return q.outcome(result, err)
+}
+
+// badArguments is how a tool refuses its arguments.
+func badArguments(r spec.Revision, bad string) error {
+	if r < spec.Rev20251125 {
+		return invalidParams("%s", bad)
+	}
+	return errors.New("Invalid arguments: " + bad + ".") // the text of a result
 }
 
 // arguments is params.arguments, nil when there are none.
@@ -140,7 +145,7 @@ func (s *Server) readResource(ctx context.Context, q *request) (json.RawMessage,
 		return nil, e
 	}
 	contents, e := s.contents(ctx, q, uri)
-	if e != nil || q.interim {
+	if e != nil || q.interim || jsonx.KindOf(contents) == jsonx.Object { // the whole result
 		return contents, e
 	}
 	return object(member{"contents", contents}), nil
@@ -273,6 +278,12 @@ func (s *Server) getPrompt(ctx context.Context, q *request) (json.RawMessage, *E
 		}
 	} else if messages, e = s.playPart(ctx, q, p.play, name, given); e != nil || q.interim {
 		return messages, e
+	}
+	if jsonx.KindOf(messages) == jsonx.Object { // the whole result
+		if q.revision < spec.Rev20250618 {
+			messages = set(messages, "/messages", adaptedMessages(json.RawMessage(get(messages, "messages")), q.revision))
+		}
+		return messages, nil
 	}
 	if q.revision < spec.Rev20250618 {
 		messages = adaptedMessages(messages, q.revision)

@@ -28,11 +28,13 @@ func (s *Server) initialize(_ context.Context, q *request) (json.RawMessage, *Er
 	if r == 0 {
 		r = q.revision // of a lenient server that has no legacy era
 	}
+	c := s.catalog.Load()
 	if q.peer != nil { // of a lenient server there may be none
 		q.peer.begin(r, q.param("capabilities"))
+		q.peer.tell(c.declared)
 	}
 	return object(
-		member{"protocolVersion", quote(r.String())}, member{"capabilities", s.shownCapabilities(r)},
+		member{"protocolVersion", quote(r.String())}, member{"capabilities", s.shownCapabilities(c, r)},
 		member{"serverInfo", s.info}, member{"instructions", s.instructions()},
 	), nil
 }
@@ -48,7 +50,7 @@ func (s *Server) instructions() []byte {
 // (2026-07-28/server/discover).
 func (s *Server) discover(_ context.Context, q *request) (json.RawMessage, *Error) {
 	return object(
-		member{"supportedVersions", texts(s.names)}, member{"capabilities", s.shownCapabilities(q.revision)},
+		member{"supportedVersions", texts(s.names)}, member{"capabilities", s.shownCapabilities(s.catalog.Load(), q.revision)},
 		member{"instructions", s.instructions()},
 	), nil
 }

@@ -31,7 +31,7 @@ func (h *httpCall) session(q *request) (*peer, int) {
 	switch {
 	case id != "" && p != nil:
 		return p, 0
-	case id == "" && q.lenient(CheckSessionMissing), id != "" && q.lenient(CheckSessionUnknown):
+	case id == "" && (q.lenient(CheckSessionMissing) || h.server.script.Lax && h.server.legacy && h.r.Method == http.MethodPost), id != "" && q.lenient(CheckSessionUnknown):
 		p = newPeer()
 		p.begin(h.server.newestLegacy, []byte("{}"))
 		p.initialized()

@@ -117,6 +117,8 @@ func (c *lineConn) judge(q *request) *Error {
 	}
 	_, known := spec.MethodAt(q.Method, s.newestLegacy)
 	switch {
+	case s.legacy && s.script.Lax && !q.claimsModern() && !q.missesModern():
+		return nil
 	case !s.legacy, s.modern && !q.begins() && (q.claimsModern() || (!known || q.missesModern()) && c.peer.agreed() == 0):
 		return s.checkModern(q)
 	case q.Method == spec.MethodInitialize, q.Method == spec.MethodPing, c.peer.agreed() != 0, !known, q.lenient(CheckHandshake):

@@ -20,6 +20,7 @@ type peer struct {
 	mu           sync.Mutex
 	revision     spec.Revision   // agreed in the handshake, zero before
 	capabilities json.RawMessage // that the client declared in it
+	told         map[string]bool // capabilities that the server declared in it, nil when it never did
 	ready        bool            // it has said that it is initialized
 	level        string          // of log messages
 	running      map[wire.IDKey]running
@@ -48,6 +49,20 @@ func (p *peer) begin(r spec.Revision, capabilities []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.revision, p.capabilities = r, capabilities
+}
+
+// tell notes what the server declared to the client.
+func (p *peer) tell(declared map[string]bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told = declared
+}
+
+// knows reports whether the client was told of a capability.
+func (p *peer) knows(capability string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.told == nil || p.told[capability]
 }
 
 // initialized notes that the client is ready to hear what it did not ask for.

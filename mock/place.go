@@ -130,6 +130,7 @@ const resultTypeAt = "/result/" + spec.FieldResultType
 
 // reached returns the faults that may apply to a request, and counts its turn.
 func (s *Server) reached(q *request) []*Fault {
+	s.seen.note(q)
 	return s.at(q, placeName(q.Message), false)
 }
 

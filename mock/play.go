@@ -33,8 +33,11 @@ type sequence struct {
 // nor answers. Sequences are counted under the id, which stays the same when
 // the server changes.
 func (s *Server) plays(f Func, answers []Answer, cycle bool, id string) Func {
-	if f != nil || len(answers) == 0 {
-		return f
+	if f != nil {
+		return guarded(f)
+	}
+	if len(answers) == 0 {
+		return nil
 	}
 	var seqs []sequence
 	at := map[string]int{}

@@ -23,6 +23,7 @@ func (s *Server) reply(ctx context.Context, q *request, e *Error) *reply {
 			r.text = response(q.ID, result)
 		}
 	}
+	s.seen.answered(q, e)
 	if e != nil {
 		r.text, r.status = e.text(q.ID), e.httpStatus(q.revision)
 	}

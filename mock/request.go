@@ -27,6 +27,7 @@ type request struct {
 	faults     []*Fault           // those that may apply to this request
 	sealed     bool               // the result was finished when the script was read
 	interim    bool               // the result is finished, and not a complete one
+	noted      *Seen              // what is kept of it, nil for nothing
 
 	// send puts a message on the request's own stream before the answer; a
 	// carrier that cannot does nothing.
@@ -254,7 +255,7 @@ func (s *Server) method(q *request) (spec.Method, *Error) {
 		}
 		return m, methodNotFound(q.Method)
 	}
-	if path := m.Capability.Path; path != "" && m.Capability.Side != spec.Client && !s.declared[path] && !q.lenient(CheckCapabilityUndeclared) {
+	if path := m.Capability.Path; path != "" && m.Capability.Side != spec.Client && !s.declares(path) && !q.lenient(CheckCapabilityUndeclared) {
 		return m, methodNotFound(q.Method)
 	}
 	return m, nil

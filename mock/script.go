@@ -22,8 +22,18 @@ type Script struct {
 	ServerInfo   json.RawMessage
 	Instructions string
 	// Capabilities is the ServerCapabilities object; nil declares what the
-	// script has.
+	// script has, and what was registered since.
 	Capabilities json.RawMessage
+	// Open declares from the start whatever may be registered later: tools,
+	// prompts and resources with listChanged, subscriptions, completions and
+	// logging. A client that connects before anything is registered is then
+	// told of each thing that is; it cannot be told of what was not declared to
+	// it. Capabilities, where there are any, stand against it.
+	Open bool
+	// Lax answers every method before initialize, as a legacy client of the
+	// newest revision would be answered, over HTTP without a session too.
+	// Other rules stay.
+	Lax bool
 
 	Tools     []Tool
 	Resources []Resource
@@ -119,7 +129,8 @@ const (
 // Func makes what a call is answered with: the result of a tool, the contents
 // of a resource, the messages of a prompt. An error of type *Error is sent as it
 // is, another one as a result with isError where there is such a thing, and as
-// an internal error elsewhere. A call that was cancelled has its context done.
+// an internal error elsewhere. A panic is an internal error that says nothing
+// of it; [Server.Panics] has it. A call that was cancelled has its context done.
 type Func func(ctx context.Context, c *Call) (json.RawMessage, error)
 
 // Tool is a tool and what a call of it gives: the first of Func, Answers and

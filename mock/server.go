@@ -23,15 +23,17 @@ type Server struct {
 	legacy, modern bool
 	newestLegacy   spec.Revision
 
-	info         json.RawMessage
-	capabilities json.RawMessage
-	declared     map[string]bool // dotted paths of capabilities
-	hasTasks     bool
-	stamp        json.RawMessage // _meta of modern results
-	cipher       cipher.AEAD     // of requestState
+	info     json.RawMessage
+	base     json.RawMessage // capabilities, of the script alone
+	hasTasks bool
+	stamp    json.RawMessage // _meta of modern results
+	cipher   cipher.AEAD     // of requestState
 
 	catalog  atomic.Pointer[catalog]
-	changing sync.Mutex    // held to make the next catalog
+	changing sync.Mutex      // held to make the next catalog
+	opened   map[string]bool // kinds of things that may be registered; changing is held
+	seen     seen
+	panics   panics
 	one      chan struct{} // full: held by what a fault wants done for one client at a time
 	serial   map[string]bool
 	stderr   sync.Mutex
@@ -89,37 +91,75 @@ func New(script Script) *Server {
 		s.stamp = with(s.stamp, members(line(script.Meta))...)
 	}
 	s.hasTasks = slices.ContainsFunc(script.Tools, func(t Tool) bool { return t.Task != "" })
-	c := s.compile(script.Tools, script.Resources, script.Templates, script.Prompts)
-	s.catalog.Store(c)
-	s.capabilities = line(script.Capabilities)
-	if s.capabilities == nil {
-		s.capabilities = s.derived(c)
+	c := s.compile(parts{script.Tools, script.Resources, script.Templates, script.Prompts})
+	s.base = line(script.Capabilities)
+	if s.base == nil {
+		s.base = s.derived(c)
 	}
-	s.declared = map[string]bool{}
-	declare(s.declared, "", s.capabilities, 2)
-	if s.hasTasks {
-		for _, path := range []string{"tasks", "tasks.list", "tasks.cancel", "tasks.requests", "tasks.requests.tools.call"} {
-			s.declared[path] = true
+	s.opened = map[string]bool{}
+	if script.Open {
+		for _, k := range registrable {
+			s.opened[k.name] = true
 		}
 	}
+	s.offer(c)
 	return s
 }
 
+// registrable are the capabilities of what may be registered at any time, in
+// the form that lets clients be told of it.
+var registrable = []member{
+	{"completions", []byte(`{}`)},
+	{"logging", []byte(`{}`)},
+	{"prompts", []byte(`{"listChanged":true}`)},
+	{"resources", []byte(`{"listChanged":true,"subscribe":true}`)},
+	{"tools", []byte(`{"listChanged":true}`)},
+}
+
+// offer makes a catalog the one that is shown, with its capabilities: those of
+// the script, and of what was opened since unless the script names its own.
+func (s *Server) offer(c *catalog) {
+	c.capabilities = s.base
+	if s.script.Capabilities == nil {
+		for _, k := range registrable {
+			if !s.opened[k.name] {
+				continue
+			}
+			if flags := get(c.capabilities, k.name); flags != nil {
+				c.capabilities = set(c.capabilities, "/"+k.name, with(flags, members(k.value)...))
+			} else {
+				c.capabilities = with(c.capabilities, k)
+			}
+		}
+	}
+	c.declared = map[string]bool{}
+	declare(c.declared, "", c.capabilities, 2)
+	if s.hasTasks {
+		for _, path := range []string{"tasks", "tasks.list", "tasks.cancel", "tasks.requests", "tasks.requests.tools.call"} {
+			c.declared[path] = true
+		}
+	}
+	s.catalog.Store(c)
+}
+
+// declares reports whether a capability is declared now, by its dotted path.
+func (s *Server) declares(path string) bool { return s.catalog.Load().declared[path] }
+
 // shownCapabilities is what a revision's clients are told. Tasks have another
 // name in each era.
-func (s *Server) shownCapabilities(r spec.Revision) json.RawMessage {
+func (s *Server) shownCapabilities(c *catalog, r spec.Revision) json.RawMessage {
 	switch {
 	case !s.hasTasks:
 	case r.Era() == spec.Modern:
-		extensions := get(s.capabilities, "extensions")
+		extensions := get(c.capabilities, "extensions")
 		if extensions == nil {
 			extensions = []byte("{}")
 		}
-		return set(s.capabilities, "/extensions", with(json.RawMessage(extensions), member{spec.ExtensionTasks, []byte("{}")}))
+		return set(c.capabilities, "/extensions", with(json.RawMessage(extensions), member{spec.ExtensionTasks, []byte("{}")}))
 	case r == spec.Rev20251125:
-		return with(s.capabilities, member{"tasks", []byte(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)})
+		return with(c.capabilities, member{"tasks", []byte(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)})
 	}
-	return s.capabilities
+	return c.capabilities
 }
 
 // Shutdown ends the server properly: subscriptions are answered, streams and

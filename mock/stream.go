@@ -136,7 +136,7 @@ func (st *stream) tag() member {
 func (s *Server) honour(q *request, asked []byte) (*filter, []member, *Error) {
 	f := &filter{types: map[string]bool{}, uris: map[string]bool{}, tasks: map[string]bool{}}
 	var honoured []member
-	declared := func(capability string) bool { return s.declared[capability] || q.lenient(CheckListenCapability) }
+	declared := func(capability string) bool { return s.declares(capability) || q.lenient(CheckListenCapability) }
 	for _, kind := range []struct{ method, capability string }{
 		{spec.NotificationToolsListChanged, "tools.listChanged"},
 		{spec.NotificationPromptsListChanged, "prompts.listChanged"},
