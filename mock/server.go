@@ -33,6 +33,7 @@ type Server struct {
 	changing sync.Mutex      // held to make the next catalog
 	opened   map[string]bool // kinds of things that may be registered; changing is held
 	seen     seen
+	direct   direct // the conversation of Exchange
 	panics   panics
 	one      chan struct{} // full: held by what a fault wants done for one client at a time
 	serial   map[string]bool
