@@ -35,6 +35,7 @@ type Server struct {
 	seen     seen
 	direct   direct // the conversation of Exchange
 	panics   panics
+	expected expectations
 	one      chan struct{} // full: held by what a fault wants done for one client at a time
 	serial   map[string]bool
 	stderr   sync.Mutex
