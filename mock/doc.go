@@ -27,6 +27,33 @@
 //
 // [Specimen] is a script on which every rule has something to look at.
 //
+// # For tests
+//
+// On a server whatever a test needs is registered in one line each, at any time,
+// and who listens is told. [Script.Open] declares from the start all that may
+// come, so that a client which connected first is told too.
+//
+//	srv := mock.New(mock.Script{}).
+//		Tool("add", mock.Typed(func(ctx context.Context, in AddIn) (AddOut, error) { ... })).
+//		Tool("hi", mock.Text("hello")).
+//		Tool("broken", mock.ToolError("no such file")).
+//		Tool("bad", mock.ProtocolError(-32000, "nope")).
+//		Resource("file:///a.txt", mock.Text("text")).
+//		Prompt("p", mock.UserMessage("Greet {{who}}."), mock.Argument("who", "whom to greet"))
+//
+// A [Behaviour] is a value, an error, a function, or a [Sequence] of them. What
+// a tool's function returns as an error is a result with isError, a
+// [ProtocolError] is the error of the protocol, and a panic is an internal error
+// that says nothing of it: [Server.Panics] does. A registration that cannot be
+// right, such as a picture that is a text, panics with a [*RegistrationError].
+//
+// [Server.Exchange] takes one message and returns its answer, or nothing.
+// [Server.Expect] says which calls should come, and [Server.Unmet] which did
+// not:
+//
+//	srv.Expect("tools/call").Named("add").With(map[string]any{"a": 1}).Times(2)
+//	srv.NoOtherCalls()
+//
 // # Faults
 //
 // A [Fault] is data: a [Place] and an [Op]. The server first makes the correct

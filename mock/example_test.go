@@ -116,3 +116,70 @@ func ExampleLenient() {
 	// 400
 	// 200
 }
+
+// Everything that a test needs of a server is one chained line each.
+func ExampleServer_Tool() {
+	type In struct {
+		A int `json:"a"`
+		B int `json:"b"`
+	}
+	type Out struct {
+		Sum int `json:"sum"`
+	}
+	srv := mock.New(mock.Script{}).
+		Tool("add", mock.Typed(func(_ context.Context, in In) (Out, error) { return Out{in.A + in.B}, nil }), mock.Describe("Adds two numbers.")).
+		Tool("greet", mock.With(func(_ context.Context, args map[string]any) (any, error) {
+			return fmt.Sprint("Hello, ", args["who"]), nil
+		})).
+		Tool("hi", mock.Text("hello")).
+		Tool("broken", mock.ToolError("no such file")).
+		Tool("bad", mock.ProtocolError(-32000, "nope")).
+		Tool("seq", mock.Sequence(mock.Text("a"), mock.Text("b"))).
+		Resource("file:///a.txt", mock.Text("text")).
+		Prompt("p", mock.UserMessage("Greet {{who}}."), mock.Argument("who", "whom to greet"))
+
+	for _, call := range []string{
+		`{"name":"add","arguments":{"a":1,"b":2}}`, `{"name":"greet","arguments":{"who":"me"}}`, `{"name":"broken"}`, `{"name":"bad"}`, `{"name":"seq"}`, `{"name":"seq"}`,
+	} {
+		answer, _ := srv.Exchange([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+call+`}`), spec.Rev20251125)
+		fmt.Println(string(answer))
+	}
+	// Output:
+	// {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"sum\":3}"}],"structuredContent":{"sum":3}}}
+	// {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"Hello, me"}]}}
+	// {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"no such file"}],"isError":true}}
+	// {"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"nope"}}
+	// {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"a"}]}}
+	// {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"b"}]}}
+}
+
+// One message in, its answer out, or nothing for a notification.
+func ExampleServer_Exchange() {
+	srv := mock.New(mock.Script{Lax: true}).Tool("hi", mock.Text("hello"))
+	for _, message := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"no/such"}`,
+	} {
+		answer, ok := srv.Exchange([]byte(message))
+		fmt.Println(strings.TrimSpace(fmt.Sprint(ok, " ", string(answer))))
+	}
+	// Output:
+	// true {"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"hi","inputSchema":{"type":"object"}}]}}
+	// false
+	// true {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found: no/such"}}
+}
+
+// Expectations say which calls should come; Unmet says which did not.
+func ExampleServer_Expect() {
+	srv := mock.New(mock.Script{Lax: true}).Tool("add", mock.Text("3"))
+	srv.Expect("tools/call").Named("add").With(map[string]any{"a": 1, "b": 2})
+	srv.NoOtherCalls()
+	srv.Exchange([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":3}}}`))
+	for _, problem := range srv.Unmet() {
+		fmt.Println(problem)
+	}
+	// Output:
+	// tools/call of add with {"a":1,"b":2}: expected once, never came; nearest is call 1, tools/call of add with {"a":1,"b":3}: at /b is 3, not 2
+	// call 1, tools/call of add with {"a":1,"b":3}: nothing expects it
+}

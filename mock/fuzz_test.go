@@ -7,8 +7,11 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/mock"
@@ -69,6 +72,41 @@ func FuzzRequests(f *testing.F) {
 			if m := wire.Read(l[:len(l)-1]); m.Kind == wire.Invalid || m.Kind == wire.Batch {
 				t.Errorf("line %q", l)
 			}
+		}
+	})
+}
+
+// FuzzExchange sends any bytes as one message. Its answer is a message, and what
+// is said of it afterwards can be printed.
+func FuzzExchange(f *testing.F) {
+	for _, body := range []string{
+		``, `{`, `[]`, `null`, initialize("2025-03-26"), modern(spec.MethodToolsList, ""),
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add\u001b[2J","arguments":{"a":1e999,"password":"\u202e"}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1},"_meta":7}}`,
+		`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"x"}]`, "\xff", "{\"method\":\"\xff\"}",
+	} {
+		for i := range len(spec.All()) + 1 {
+			f.Add([]byte(body), uint8(i))
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte, at uint8) {
+		srv := tooled()
+		srv.Expect(spec.MethodToolsCall).Named("add").With(map[string]any{"a": 1, "b": []int{2}}).Times(2)
+		srv.NoOtherCalls()
+		var revision []spec.Revision
+		if all := spec.All(); int(at) < len(all) {
+			revision = all[at : at+1]
+		}
+		if answer, ok := srv.Exchange(body, revision...); ok && jsonx.Check(answer, jsonx.Strict) != nil {
+			t.Errorf("%q", answer)
+		}
+		for _, line := range srv.Unmet() {
+			if strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) || !utf8.ValidString(line) || len(line) > 4000 {
+				t.Errorf("%q", line)
+			}
+		}
+		if ps := srv.Panics(); len(ps) > 0 {
+			t.Errorf("%v\n%s", ps[0].Value, ps[0].Stack)
 		}
 	})
 }
