@@ -150,6 +150,13 @@ func TestExchange(t *testing.T) {
 		call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"asks"}}`
 		got, _ := srv.Exchange([]byte(call), spec.Rev20251125)
 		at(t, got, "/result/isError", "true")
+		// Nor is a client asked that says it could answer.
+		srv.Exchange([]byte(strings.Replace(initialize("2025-11-25"), `"capabilities":{}`, `"capabilities":{"roots":{}}`, 1)))
+		srv.Exchange([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+		got, _ = srv.Exchange([]byte(call))
+		at(t, got, "/result/isError", "true")
+		got, _ = srv.Exchange([]byte(strings.Replace(call, `"name"`, `"_meta":{"traceparent":"x"},"name"`, 1)), spec.Latest)
+		at(t, got, "/error/code", "-32021")
 		got, _ = srv.Exchange([]byte(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{}}}`), spec.Latest)
 		if code(t, got) != 0 {
 			t.Errorf("%s", got)

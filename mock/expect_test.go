@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
@@ -269,6 +270,8 @@ func TestRegistrationErrors(t *testing.T) {
 		{"arguments that are no object", typed(mock.Typed(func(context.Context, int) (string, error) { return "", nil }))},
 		{"a type that holds itself", typed(mock.Typed(func(context.Context, selfish) (string, error) { return "", nil }))},
 		{"a type that JSON cannot hold", typed(mock.Typed(func(context.Context, struct{ F func() }) (string, error) { return "", nil }))},
+		{"a duration", typed(mock.Typed(func(context.Context, struct{ D time.Duration }) (string, error) { return "", nil }))},
+		{"a map of other keys", typed(mock.Typed(func(context.Context, struct{ M map[int]string }) (string, error) { return "", nil }))},
 		{"an answer that JSON cannot hold", typed(mock.Typed(func(context.Context, struct{}) (chan int, error) { return nil, nil }))},
 		{"two fields of one name", typed(mock.Typed(func(context.Context, twice) (string, error) { return "", nil }))},
 		{"a typed prompt", script(func(s *mock.Server) {

@@ -425,10 +425,20 @@ func TestKit(t *testing.T) {
 		})
 	})
 
+	t.Run("B/handler exception: one that closes the connection", func(t *testing.T) {
+		srv := mock.New(mock.Script{}).Tool("t", mock.Func(func(context.Context, *mock.Call) (json.RawMessage, error) { panic(http.ErrAbortHandler) }))
+		defer func() {
+			if v := recover(); v != http.ErrAbortHandler || len(srv.Panics()) != 0 {
+				t.Errorf("%v %v", v, srv.Panics())
+			}
+		}()
+		post(srv, modern(spec.MethodToolsCall, `"name":"t"`), nil)
+	})
+
 	t.Run("B/tools-list has real definitions", func(t *testing.T) {
 		eachWay(t, func() *mock.Server {
 			return mock.New(mock.Script{}).
-				Tool("plain", mock.Text("")).
+				Tool("plain", mock.Text(""), mock.Describe("Not this one."), mock.Describe("Plain.")).
 				Tool("add", mock.Typed(add), mock.Titled("Sum"), mock.Describe("Adds."), mock.Annotate(map[string]any{"readOnlyHint": true})).
 				Tool("own", mock.JSON(map[string]int{"x": 1}), mock.Input(map[string]any{"type": "object"}), mock.Output(`{"type":"object","required":["x"]}`), mock.Member("icons", []any{}))
 		}, func(t *testing.T, w way) {
@@ -441,7 +451,7 @@ func TestKit(t *testing.T) {
 				output = [2]string{}
 			}
 			for i, want := range []string{
-				`{"name":"plain","inputSchema":{"type":"object"}}`,
+				`{"name":"plain","description":"Plain.","inputSchema":{"type":"object"}}`,
 				`{"name":"add","title":"Sum","description":"Adds.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{"a":{"type":"integer","description":"one number"},"b":{"type":"integer"}},"required":["a"],"additionalProperties":false}` + output[0] + `}`,
 				`{"name":"own","icons":[],"inputSchema":{"type":"object"}` + output[1] + `}`,
 			} {
