@@ -45,9 +45,11 @@ func targetOf(t testing.TB, what any, header []wire.HeaderField, told *told) (tr
 		}
 		return x, nil
 	case *mock.Server:
+		told.mocked, told.before = x, len(x.Panics())
 		return x.HTTP("mock"), nil
 	case mock.Script:
-		return mock.New(x).HTTP("mock"), nil
+		told.mocked = mock.New(x)
+		return told.mocked.HTTP("mock"), nil
 	case http.Handler:
 		return &transport.Handler{Handler: told.handler(x), Header: header}, nil
 	case func(http.ResponseWriter, *http.Request):

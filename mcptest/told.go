@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/mcprove/mcprove/internal/text"
+	"github.com/mcprove/mcprove/mock"
 )
 
 // told is what the inside of a server said, which its client never sees. It
@@ -23,6 +24,11 @@ type told struct {
 	mu     sync.Mutex
 	errors []inner
 	panics []inner
+
+	// mocked is the target where that is a mock, which keeps panics itself; before
+	// is how many it had.
+	mocked *mock.Server
+	before int
 }
 
 // inner is an error inside the server.
@@ -91,7 +97,13 @@ func (x *told) failed(err error, stack []byte) { x.report(err, stack) }
 func (x *told) said() (errs, panics []inner) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return slices.Clone(x.errors), slices.Clone(x.panics)
+	panics = slices.Clone(x.panics)
+	if x.mocked != nil {
+		for _, p := range x.mocked.Panics()[x.before:] {
+			panics = append(panics, inner{fmt.Errorf("panic in %s: %v", p.Name, p.Value), p.Stack})
+		}
+	}
+	return slices.Clone(x.errors), panics
 }
 
 // handler is h whose panics and reported errors are kept.
