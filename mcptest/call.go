@@ -62,17 +62,25 @@ func WithTimeout(d time.Duration) CallOption {
 // the first call the tools are listed, as a client does: the headers that mirror
 // arguments and the schema of the answer are in their definitions.
 func (c *Client) CallTool(name string, args any, opts ...CallOption) *Reply {
-	c.t.Helper()
-	return c.callTool(c.t.Context(), name, args, opts...)
-}
-
-func (c *Client) callTool(ctx context.Context, name string, args any, opts ...CallOption) *Reply {
-	c.t.Helper()
-	r, err := c.toolRequest(ctx, name, args, opts)
+	r, err := c.callTool(c.t.Context(), name, args, opts)
 	if err != nil {
+		c.t.Helper()
 		c.t.Fatalf("the arguments of %s: %v", name, err)
 	}
-	return c.do(ctx, r, strconv.Quote(name))
+	if c.faulty.Load() {
+		c.t.Helper()
+		c.tell()
+	}
+	return r
+}
+
+// callTool is CallTool without telling the test.
+func (c *Client) callTool(ctx context.Context, name string, args any, opts []CallOption) (*Reply, error) {
+	r, err := c.toolRequest(ctx, name, args, opts)
+	if err != nil {
+		return nil, err
+	}
+	return c.do(ctx, r, name), nil
 }
 
 func (c *Client) toolRequest(ctx context.Context, name string, args any, opts []CallOption) (session.Request, error) {
@@ -95,7 +103,7 @@ func (c *Client) toolRequest(ctx context.Context, name string, args any, opts []
 // ReadResource reads a resource.
 func (c *Client) ReadResource(uri string, opts ...CallOption) *Reply {
 	c.t.Helper()
-	return c.request(spec.MethodResourcesRead, strconv.Quote(uri), map[string]any{"uri": uri}, opts)
+	return c.request(spec.MethodResourcesRead, uri, map[string]any{"uri": uri}, opts)
 }
 
 // GetPrompt gets a prompt. Its arguments are strings.
@@ -105,7 +113,7 @@ func (c *Client) GetPrompt(name string, args map[string]string, opts ...CallOpti
 	if args != nil {
 		params["arguments"] = args
 	}
-	return c.request(spec.MethodPromptsGet, strconv.Quote(name), params, opts)
+	return c.request(spec.MethodPromptsGet, name, params, opts)
 }
 
 // Complete asks for completions of an argument of a prompt, or of a resource
@@ -123,7 +131,7 @@ func (c *Client) Complete(ref, argument, value string, context map[string]string
 	if context != nil {
 		params["context"] = map[string]any{"arguments": context}
 	}
-	return c.request(spec.MethodComplete, strconv.Quote(ref), params, opts)
+	return c.request(spec.MethodComplete, ref, params, opts)
 }
 
 // Ping sends a ping, which the modern era does not have.
@@ -152,31 +160,35 @@ func (c *Client) request(method, of string, params any, opts []CallOption) *Repl
 	for _, set := range opts {
 		set(&r)
 	}
-	return c.do(c.t.Context(), r, of)
+	reply := c.do(c.t.Context(), r, of)
+	c.tell()
+	return reply
 }
 
+// do makes a request, and holds what came for it against the revision.
 func (c *Client) do(ctx context.Context, r session.Request, of string) *Reply {
-	c.t.Helper()
 	result, err := c.session.Do(ctx, r)
 	return c.reply(r.Method, of, result, err)
 }
 
-// reply makes a reply and holds it against the revision.
 func (c *Client) reply(method, of string, result *session.Result, err error) *Reply {
-	c.t.Helper()
 	r := &Reply{c: c, method: method, of: of, result: result, err: err}
 	if result != nil {
 		r.exchange = result.Exchange
 	} else {
 		r.exchange = &wire.Exchange{Method: method}
 	}
+	c.settle(r)
+	return r
+}
+
+// settle keeps and holds a reply, once.
+func (c *Client) settle(r *Reply) {
 	c.keep(r)
 	if !c.o.lax {
 		c.hold(r)
 		c.holdAnomalies()
 	}
-	c.tell()
-	return r
 }
 
 // keep remembers a reply that somebody must look at.

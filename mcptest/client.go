@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -31,6 +32,8 @@ type shared struct {
 	tape    *tape
 	told    *told
 	tools   *toolList
+
+	faulty atomic.Bool // there are faults to tell
 
 	mu      sync.Mutex
 	closed  bool
@@ -141,6 +144,7 @@ func askedNames(qs []Question) string {
 func (s *shared) fault(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.faulty.Store(true)
 	if len(s.faults) < most {
 		s.faults = append(s.faults, fmt.Sprintf(format, args...))
 	}
@@ -148,10 +152,14 @@ func (s *shared) fault(format string, args ...any) {
 
 // tell fails the test with the faults that were found since.
 func (c *Client) tell() {
+	if !c.faulty.Load() {
+		return
+	}
 	c.t.Helper()
 	c.mu.Lock()
 	faults := c.faults
 	c.faults = nil
+	c.faulty.Store(false)
 	c.mu.Unlock()
 	for _, f := range faults {
 		c.t.Error(f)

@@ -18,29 +18,38 @@ import (
 // good reports whether there is an answer to look into; where there is none, the
 // test fails with what it wanted.
 func (r *Reply) good(wanted func() string) bool {
-	r.c.t.Helper()
-	r.looked.Store(true)
-	if r.err == nil && r.result != nil && r.result.Raw != nil && (!r.isToolError() || r.tolerant) {
+	if r.answered() {
 		return true
 	}
+	r.c.t.Helper()
 	r.c.t.Errorf("%s: want %s, got %s", r.name(), wanted(), r.outcome())
 	return false
 }
 
+// answered reports whether there is an answer that is no error.
+func (r *Reply) answered() bool {
+	r.looked.Store(true)
+	return r.err == nil && r.result != nil && r.result.Raw != nil && (r.tolerant || !r.isToolError())
+}
+
 // IsOK asserts that there is a result, and that it is no tool error.
 func (r *Reply) IsOK() *Reply {
-	r.c.t.Helper()
-	r.good(func() string { return "a result" })
+	if !r.answered() {
+		r.c.t.Helper()
+		r.good(func() string { return "a result" })
+	}
 	return r
 }
 
 // HasText asserts the text of the answer, as [Reply.Text] gives it.
 func (r *Reply) HasText(want string) *Reply {
-	r.c.t.Helper()
-	if !r.good(func() string { return fmt.Sprintf("the text %q", want) }) {
+	if !r.answered() {
+		r.c.t.Helper()
+		r.good(func() string { return fmt.Sprintf("the text %q", want) })
 		return r
 	}
 	if got := strings.Join(r.texts(), "\n"); got != want {
+		r.c.t.Helper()
 		r.c.t.Errorf("%s: the text is\n  %s\nwant\n  %s", r.name(), quoted(got), quoted(want))
 	}
 	return r

@@ -40,7 +40,7 @@ func (c *Client) Start(name string, args any, opts ...CallOption) *Pending {
 	go func() {
 		defer close(p.done)
 		result, err := c.session.Do(ctx, r)
-		p.reply = &Reply{c: c, method: spec.MethodToolsCall, of: strconv.Quote(name), result: result, err: err}
+		p.reply = &Reply{c: c, method: spec.MethodToolsCall, of: name, result: result, err: err}
 		if p.reply.exchange = (&wire.Exchange{}); result != nil {
 			p.reply.exchange = result.Exchange
 		}
@@ -64,19 +64,9 @@ func (p *Pending) Wait() *Reply {
 	p.c.t.Helper()
 	<-p.done
 	p.cancel()
-	p.settle()
-	return p.reply
-}
-
-// settle holds the reply, once somebody has it.
-func (p *Pending) settle() {
-	p.c.t.Helper()
-	p.c.keep(p.reply)
-	if !p.c.o.lax {
-		p.c.hold(p.reply)
-		p.c.holdAnomalies()
-	}
+	p.c.settle(p.reply)
 	p.c.tell()
+	return p.reply
 }
 
 // Done is closed when the call has ended.
@@ -95,7 +85,8 @@ func (p *Pending) Cancel() *Reply {
 	} else if !errors.Is(p.reply.err, context.Canceled) {
 		p.c.t.Errorf("%s failed before it was cancelled: %s", p.name, p.reply.failure())
 	}
-	p.settle()
+	p.c.settle(p.reply)
+	p.c.tell()
 	return p.reply
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -24,7 +25,7 @@ import (
 type Reply struct {
 	c        *Client
 	method   string
-	of       string // what of the method: the quoted name of a tool
+	of       string // what of the method: the name of a tool, a URI
 	sent     []byte // by Raw
 	result   *session.Result
 	exchange *wire.Exchange
@@ -39,7 +40,7 @@ func (r *Reply) name() string {
 	case r.method == "":
 		return "the text " + shown(string(r.sent))
 	case r.of != "":
-		return r.method + " " + shown(r.of)
+		return r.method + " " + shown(strconv.Quote(r.of))
 	}
 	return r.method
 }

@@ -3,6 +3,7 @@
 package mcptest
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -17,22 +18,23 @@ import (
 func (c *Client) Stampede(n int, tool string, args func(i int) any, own func(i int, r *Reply) error) {
 	c.t.Helper()
 	c.toolOf(c.t.Context(), tool) // listed before, once
-	replies := make([]*Reply, n)
+	replies, errs := make([]*Reply, n), make([]error, n)
 	var wait sync.WaitGroup
 	begin := make(chan struct{})
 	for i := range n {
 		wait.Go(func() {
 			<-begin
-			replies[i] = c.callTool(c.t.Context(), tool, args(i))
+			replies[i], errs[i] = c.callTool(c.t.Context(), tool, args(i), nil)
 		})
 	}
 	close(begin)
 	wait.Wait()
+	c.tell()
+	if err := errors.Join(errs...); err != nil {
+		c.t.Fatalf("the arguments of %s: %v", tool, err)
+	}
 	wrong := 0
 	for i, r := range replies {
-		if r == nil { // its arguments ended the goroutine, and failed the test
-			continue
-		}
 		if r.looked.Store(true); r.err != nil {
 			c.t.Errorf("call %d of %d at once was not answered: %s", i+1, n, r.failure())
 			continue

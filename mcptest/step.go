@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/session"
@@ -63,7 +62,7 @@ func (c *Client) Step(name string, args any, opts ...CallOption) *Step {
 	go func() {
 		defer close(done)
 		result, err := c.session.Do(ctx, r)
-		rep := &Reply{c: c, method: r.Method, of: strconv.Quote(name), result: result, err: err, exchange: &wire.Exchange{}}
+		rep := &Reply{c: c, method: r.Method, of: name, result: result, err: err, exchange: &wire.Exchange{}}
 		if result != nil {
 			rep.exchange = result.Exchange
 		}
@@ -89,10 +88,11 @@ func (s *Step) send(params json.RawMessage) {
 	s.round++
 	s.questions, s.state, s.result = nil, nil, result
 	if err != nil || result.ResultType != spec.ResultInputRequired {
-		s.reply = s.c.reply(r.Method, strconv.Quote(s.name), result, err)
+		s.reply = s.c.reply(r.Method, s.name, result, err)
+		s.c.tell()
 		return
 	}
-	s.c.hold(&Reply{c: s.c, method: r.Method, of: strconv.Quote(s.name), result: result, exchange: result.Exchange})
+	s.c.hold(&Reply{c: s.c, method: r.Method, of: s.name, result: result, exchange: result.Exchange})
 	s.c.tell()
 	var state string
 	if s.questions, state = asksOf(result.Raw); result.Member(spec.FieldRequestState) != nil {
@@ -110,10 +110,7 @@ func (s *Step) wait() {
 		s.questions, s.now = []Question{a.q}, &a
 	case r := <-s.pending:
 		s.reply = r
-		s.c.keep(r)
-		if !s.c.o.lax {
-			s.c.hold(r)
-		}
+		s.c.settle(r)
 		s.c.tell()
 	}
 }

@@ -42,7 +42,7 @@ func newTape(o *options) *tape {
 		}
 	}
 	x.secrets.Add(values...)
-	x.Recorder = record.New(record.Options{Limit: tapeSize, Redact: record.Redaction{Values: values}})
+	x.Recorder = record.New(record.Options{Limit: tapeSize, Tail: true, Redact: record.Redaction{Values: values}})
 	return x
 }
 

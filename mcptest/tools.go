@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"strconv"
 	"sync"
 
 	"github.com/mcprove/mcprove/contract"
@@ -202,12 +201,8 @@ func (c *Client) listTools(ctx context.Context) {
 	c.tools.listed, c.tools.tools = true, found
 }
 
-// schema is the outputSchema of a listed tool, by its quoted name.
-func (l *toolList) schema(quoted string) *contract.Schema {
-	name, err := strconv.Unquote(quoted)
-	if err != nil {
-		return nil
-	}
+// schema is the outputSchema of a listed tool.
+func (l *toolList) schema(name string) *contract.Schema {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t := l.tools[name]; t != nil {
@@ -218,6 +213,5 @@ func (l *toolList) schema(quoted string) *contract.Schema {
 
 // toolNamed is the definition of the tool that a reply is of.
 func (c *Client) toolNamed(r *Reply) Tool {
-	name, _ := strconv.Unquote(r.of)
-	return c.toolOf(c.t.Context(), name)
+	return c.toolOf(c.t.Context(), r.of)
 }

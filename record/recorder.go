@@ -18,6 +18,10 @@ type Options struct {
 	// Limit is how many bytes are kept, about; zero is 64 MiB. Beyond it the
 	// oldest entries are dropped, and counted.
 	Limit int
+	// Tail drops half of what is kept at a time, and all that was known of it: an
+	// answer to a request that was dropped is one to nothing. It is for recordings
+	// of which the end matters, and costs less.
+	Tail bool
 	// Redact says what is a secret, beside what is known to be one.
 	Redact Redaction
 }
@@ -49,6 +53,7 @@ const (
 // Recorder keeps what crosses. Its methods may be called from any goroutine.
 type Recorder struct {
 	limit  int
+	tail   bool
 	redact Redaction
 
 	mu      sync.Mutex
@@ -104,7 +109,7 @@ func New(o Options) *Recorder {
 	if o.Limit <= 0 {
 		o.Limit = defaultLimit
 	}
-	return &Recorder{limit: o.Limit, redact: o.Redact, conns: map[uint64]*conn{}}
+	return &Recorder{limit: o.Limit, tail: o.Tail, redact: o.Redact, conns: map[uint64]*conn{}}
 }
 
 // Tap returns a tap that records, for those who open connections themselves.
@@ -218,6 +223,9 @@ func (r *Recorder) add(n entry) {
 	n.seq = r.seq
 	r.entries = append(r.entries, n)
 	r.bytes += n.weight()
+	if r.tail && r.bytes > r.limit {
+		r.dropHalf()
+	}
 	for r.bytes > r.limit && len(r.entries)-r.head > 1 {
 		r.forget()
 		r.dropped++
@@ -256,6 +264,19 @@ func (r *Recorder) forget() {
 		clear(r.entries[kept:])
 		r.entries, r.head = r.entries[:kept], 0
 	}
+}
+
+// dropHalf lets go of the older half, and of all that was carried on.
+func (r *Recorder) dropHalf() {
+	r.carried = carried{}
+	from := r.head
+	for ; r.bytes > r.limit/2 && len(r.entries)-from > 1; from++ {
+		r.bytes -= r.entries[from].weight()
+	}
+	r.dropped += from - r.head
+	kept := copy(r.entries, r.entries[from:])
+	clear(r.entries[kept:])
+	r.entries, r.head = r.entries[:kept], 0
 }
 
 // Clear forgets everything that was kept. An answer that comes later to a
