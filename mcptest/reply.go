@@ -170,12 +170,7 @@ func elements(array json.RawMessage) []json.RawMessage {
 
 // within is a member of an object that is part of a result.
 func within(object json.RawMessage, name string) json.RawMessage {
-	for _, m := range jsonx.Skim(object) {
-		if m.Name == name {
-			return json.RawMessage(m.Value)
-		}
-	}
-	return nil
+	return json.RawMessage(jsonx.SkimMember(object, name))
 }
 
 func raws(list []jsonx.Raw) []json.RawMessage {

@@ -148,13 +148,7 @@ func member(raw json.RawMessage, name string) json.RawMessage {
 
 // skimmed is member of a text that was read strictly before.
 func skimmed(raw json.RawMessage, name string) json.RawMessage {
-	var found json.RawMessage
-	for _, m := range jsonx.Skim(raw) {
-		if m.Name == name {
-			found = json.RawMessage(m.Value)
-		}
-	}
-	return found
+	return json.RawMessage(jsonx.SkimMember(raw, name))
 }
 
 // path follows member names.

@@ -118,14 +118,13 @@ func (l *link) onceAs(ctx context.Context, r *Request, full json.RawMessage, x *
 
 // run sends a registered call and waits for its response.
 func (l *link) run(ctx context.Context, c *call, out transport.Outgoing, limit time.Duration) (*wire.Frame, error) {
-	begin := time.Now()
-	sendCtx, cancel := ctx, context.CancelFunc(func() {})
+	limited := ctx
 	if limit > 0 {
-		sendCtx, cancel = context.WithTimeout(ctx, limit)
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
 	}
-	err := l.send(sendCtx, c, out)
-	cancel()
-	if err != nil {
+	if err := l.send(limited, c, out); err != nil {
 		if ctx.Err() == nil && transport.ReasonOf(err) == transport.TimedOut {
 			err = &TimeoutError{Method: c.name(), After: limit, Stderr: l.stderr()}
 		}
@@ -133,7 +132,7 @@ func (l *link) run(ctx context.Context, c *call, out transport.Outgoing, limit t
 		l.abandon(c, err, fateAbandoned)
 		return nil, err
 	}
-	if err := l.wait(ctx, c, limit, time.Since(begin)); err != nil {
+	if err := l.wait(ctx, limited, c, limit); err != nil {
 		return nil, err
 	}
 	return c.response, nil

@@ -295,28 +295,21 @@ func (l *link) tap(e transport.TapEvent) {
 	}
 }
 
-// wait waits for the call, at most for d, of which some has passed already;
-// zero is without bound but ctx. On the end of the wait the call is abandoned,
-// and the server is told.
-func (l *link) wait(ctx context.Context, c *call, d, passed time.Duration) error {
-	var expired <-chan time.Time
-	if d > 0 {
-		t := time.NewTimer(d - passed)
-		defer t.Stop()
-		expired = t.C
-	}
-	var err error
-	how, why := fateAbandoned, ""
+// wait waits for the call until ctx ends, or limited, which is ctx with the bound d.
+// On the end of the wait the call is abandoned, and the server is told.
+func (l *link) wait(ctx, limited context.Context, c *call, d time.Duration) error {
 	select {
 	case <-c.done:
 		return c.err
-	case <-expired:
-		err, why = &TimeoutError{Method: c.name(), After: d, Stderr: l.stderr()}, "timed out"
-	case <-ctx.Done():
-		err, how, why = ctx.Err(), fateCancelled, "cancelled"
-		if errors.Is(err, context.DeadlineExceeded) {
-			how, why = fateAbandoned, "timed out"
-		}
+	case <-limited.Done():
+	}
+	var err error
+	how, why := fateAbandoned, "timed out"
+	switch err = ctx.Err(); {
+	case err == nil:
+		err = &TimeoutError{Method: c.name(), After: d, Stderr: l.stderr()}
+	case !errors.Is(err, context.DeadlineExceeded):
+		how, why = fateCancelled, "cancelled"
 	}
 	if !l.abandon(c, err, how) {
 		return c.err

@@ -102,7 +102,8 @@ func (c *netHTTP) start(ctx context.Context, r *request) (pending, error) {
 // setHeader moves fields into the form of net/http.
 func setHeader(hr *http.Request, fields []wire.HeaderField) {
 	hr.Header = make(http.Header, len(fields)+1)
-	for _, f := range fields {
+	single := make([]string, len(fields)) // most names have one value
+	for i, f := range fields {
 		if strings.EqualFold(f.Name, "Host") {
 			hr.Host = f.Value
 			continue
@@ -110,7 +111,13 @@ func setHeader(hr *http.Request, fields []wire.HeaderField) {
 		if strings.EqualFold(f.Name, "Content-Length") {
 			continue
 		}
-		hr.Header.Add(f.Name, f.Value)
+		name := http.CanonicalHeaderKey(f.Name)
+		if there := hr.Header[name]; there != nil {
+			hr.Header[name] = append(there, f.Value)
+			continue
+		}
+		single[i] = f.Value
+		hr.Header[name] = single[i : i+1 : i+1]
 	}
 	if _, ok := hr.Header["User-Agent"]; !ok {
 		hr.Header["User-Agent"] = nil // net/http would add its own

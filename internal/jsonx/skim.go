@@ -19,7 +19,7 @@ func Skim(raw []byte) []Member {
 		return nil
 	}
 	object := raw[i] == '{'
-	var ms []Member
+	ms := make([]Member, 0, fewMembers)
 	for i = skimSpace(raw, i+1); i < len(raw) && raw[i] != '}' && raw[i] != ']'; i = skimSpace(raw, i) {
 		m := Member{}
 		if object {
@@ -44,6 +44,36 @@ func Skim(raw []byte) []Member {
 		}
 	}
 	return ms
+}
+
+// SkimMember is the value of one member of an object, as [Skim] finds it; nil when
+// there is none. Of two of a name it is the last.
+func SkimMember(raw []byte, name string) Raw {
+	i := skimSpace(raw, 0)
+	if i == len(raw) || raw[i] != '{' {
+		return nil
+	}
+	var found Raw
+	for i = skimSpace(raw, i+1); i < len(raw) && raw[i] == '"'; i = skimSpace(raw, i) {
+		end := skipString(raw, i)
+		quoted := raw[i:end]
+		is := len(quoted) == len(name)+2 && string(quoted[1:len(quoted)-1]) == name ||
+			(bytes.IndexByte(quoted, '\\') >= 0 || !utf8.Valid(quoted)) && skimName(quoted) == name
+		if i = skimSpace(raw, end); i == len(raw) || raw[i] != ':' {
+			return found
+		}
+		i = skimSpace(raw, i+1)
+		if end = skimValue(raw, i); end == i {
+			return found
+		}
+		if is {
+			found = raw[i:end:end]
+		}
+		if i = skimSpace(raw, end); i < len(raw) && raw[i] == ',' {
+			i++
+		}
+	}
+	return found
 }
 
 func skimName(quoted []byte) string {

@@ -34,6 +34,15 @@ func FuzzSkim(f *testing.F) {
 	f.Add([]byte("{\"\xcb\":null}"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		got := jsonx.Skim(in)
+		byName := map[string]jsonx.Raw{}
+		for _, m := range got {
+			byName[m.Name] = m.Value
+		}
+		for name, want := range byName {
+			if one := jsonx.SkimMember(in, name); jsonx.KindOf(in) == jsonx.Object && string(one) != string(want) {
+				t.Errorf("member %q of %q is %q, want %q", name, in, one, want)
+			}
+		}
 		want, err := jsonx.Members(in, jsonx.Lenient)
 		if err != nil {
 			return
