@@ -27,7 +27,7 @@ const (
 
 // registry knows every rule that this binary can report.
 func registry() *rule.Registry {
-	return rule.NewRegistry(contract.Infos(), check.Infos(), report.Infos(), cliInfos)
+	return rule.NewRegistry(contract.Infos(), check.Infos(), report.Infos(), validateInfos(), cliInfos)
 }
 
 // cliInfos are findings that the verbs make themselves.
