@@ -28,7 +28,7 @@ floors: ## check which package may import which
 	go test -count=1 .
 
 real: ## test against real servers, and judge them (.ci/real-servers and .ci/sdk-servers install them into .real)
-	go test -count=1 -timeout 30m -parallel 2 -tags real -v -run Real ./internal/cli
+	go test -count=1 -timeout 30m -parallel 2 -tags real -v -run Real ./internal/cli ./mcptest
 
 peers: ## run the official conformance suite against the mock, and against a quarter of the faults (.ci/conformance installs it into .peers)
 	go test -count=1 -short -timeout 15m -parallel 6 -tags peers -v -run Conformance ./internal/cli
