@@ -19,6 +19,8 @@ type call struct {
 	token    wire.IDKey   // progress token, empty for none
 	exchange *wire.Exchange
 	notify   func(*wire.Frame)
+	patient  bool   // progress begins its timeout anew
+	renew    func() // does so; nil before it is sent
 	// sub is set for subscriptions/listen, which goes on after its answer's
 	// place in time: notifications are handed to it.
 	sub *Subscription

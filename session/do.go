@@ -102,6 +102,7 @@ func (l *link) onceAs(ctx context.Context, r *Request, full json.RawMessage, x *
 	header := replaceHeader(append(l.header(r.Method, full), own...), r.Header)
 	c := newCall(r.Method, x)
 	c.notify = r.OnNotification
+	c.patient = r.Patient
 	key, _ := wire.KeyOf(id)
 	c.keys = []wire.IDKey{key}
 	if r.ProgressToken != nil {
@@ -121,11 +122,15 @@ func (l *link) run(ctx context.Context, c *call, out transport.Outgoing, limit t
 	limited := ctx
 	if limit > 0 {
 		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, limit)
+		if c.patient {
+			limited, cancel = l.renewable(ctx, c, limit)
+		} else {
+			limited, cancel = context.WithTimeout(ctx, limit)
+		}
 		defer cancel()
 	}
 	if err := l.send(limited, c, out); err != nil {
-		if ctx.Err() == nil && transport.ReasonOf(err) == transport.TimedOut {
+		if ctx.Err() == nil && (transport.ReasonOf(err) == transport.TimedOut || limited.Err() != nil) {
 			err = &TimeoutError{Method: c.name(), After: limit, Stderr: l.stderr()}
 		}
 		err = l.sendFailed(c, err)
@@ -136,6 +141,23 @@ func (l *link) run(ctx context.Context, c *call, out transport.Outgoing, limit t
 		return nil, err
 	}
 	return c.response, nil
+}
+
+// renewable is a context that ends after limit, which begins anew with each
+// progress notification for the call.
+func (l *link) renewable(ctx context.Context, c *call, limit time.Duration) (context.Context, context.CancelFunc) {
+	limited, cancel := context.WithCancel(ctx)
+	t := time.AfterFunc(limit, cancel)
+	l.mu.Lock()
+	c.renew = func() { t.Reset(limit) }
+	l.mu.Unlock()
+	return limited, func() {
+		l.mu.Lock()
+		c.renew = nil
+		l.mu.Unlock()
+		t.Stop()
+		cancel()
+	}
 }
 
 // sendFailed prefers the reason why the connection ended to the failed write

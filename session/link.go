@@ -35,6 +35,7 @@ type link struct {
 	orphan  *call               // a raw text without an id: takes the next answer without one
 	all     map[*call]struct{}  // every call that has not finished
 	serving map[wire.IDKey]context.CancelFunc
+	parting map[chan struct{}]struct{} // cancellations that are being sent; each is closed when it was
 	lost    error // set when the connection ended
 	closing bool
 	gone    chan struct{}
@@ -68,7 +69,7 @@ func openLink(ctx context.Context, target transport.Target, o *Options, x *facts
 	l := &link{
 		facts: x, o: o, slots: make(chan struct{}, maxAnswers),
 		calls: map[wire.IDKey][]*call{}, tokens: map[wire.IDKey]*call{}, past: map[wire.IDKey]fate{},
-		all: map[*call]struct{}{}, serving: map[wire.IDKey]context.CancelFunc{}, gone: make(chan struct{}),
+		all: map[*call]struct{}{}, serving: map[wire.IDKey]context.CancelFunc{}, parting: map[chan struct{}]struct{}{}, gone: make(chan struct{}),
 	}
 	conn, err := target.Open(ctx, transport.Options{Tap: l.tap, Stderr: o.Stderr, Limit: o.Limit})
 	if err != nil {
@@ -140,13 +141,15 @@ func (l *link) close(ctx context.Context) error {
 // handlerPatience is what handlers get to end after the context of Close.
 const handlerPatience = 100 * time.Millisecond
 
-// spawn runs f in a goroutine that close waits for; not while closing.
-func (l *link) spawn(f func()) {
+// spawn runs f in a goroutine that close waits for; not while closing, which
+// it reports.
+func (l *link) spawn(f func()) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.closing {
 		l.owned.Go(f)
 	}
+	return !l.closing
 }
 
 // pump handles events until the connection ends.

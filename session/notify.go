@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -41,6 +43,9 @@ func (l *link) notification(on *call, f *wire.Frame, m *wire.Message) {
 		tell = on.notify
 		if on.sub != nil {
 			on.sub.arrived(f)
+		}
+		if on.renew != nil && m.Method == spec.NotificationProgress {
+			on.renew()
 		}
 	}
 	l.mu.Unlock()
@@ -149,15 +154,49 @@ func (l *link) cancelAt(c *call, why string) {
 	params := `{"requestId":` + string(id) + `,"reason":` + string(jsonx.Quote(why)) + `}`
 	text := notificationText(spec.NotificationCancelled, json.RawMessage(params))
 	header := l.header(spec.NotificationCancelled, nil)
-	l.spawn(func() {
+	sent := make(chan struct{})
+	l.mu.Lock()
+	l.parting[sent] = struct{}{}
+	l.mu.Unlock()
+	if !l.spawn(func() {
 		ctx, done := context.WithTimeout(l.life, cancelPatience)
 		defer done()
 		_ = l.post(ctx, text, header)
-	})
+		l.departed(sent)
+	}) {
+		l.departed(sent)
+	}
+}
+
+func (l *link) departed(sent chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.parting, sent)
+	close(sent)
 }
 
 // cancelPatience bounds the sending of a cancellation.
 const cancelPatience = 2 * time.Second
+
+// partingPatience is what cancellations get to be sent when the link closes:
+// little, since whoever interrupts is waiting.
+const partingPatience = 300 * time.Millisecond
+
+// part lets cancellations that are being sent arrive.
+func (l *link) part() {
+	l.mu.Lock()
+	under := slices.Collect(maps.Keys(l.parting))
+	l.mu.Unlock()
+	t := time.NewTimer(partingPatience)
+	defer t.Stop()
+	for _, sent := range under {
+		select {
+		case <-sent:
+		case <-t.C:
+			return
+		}
+	}
+}
 
 // Notify sends a notification. Over HTTP it waits for its acceptance; a
 // refusal is an error of type *transport.Error.

@@ -57,6 +57,9 @@ type Request struct {
 	Params json.RawMessage
 	// Timeout of this request; zero is that of the session.
 	Timeout time.Duration
+	// Patient starts the timeout anew with each progress notification for this
+	// request. It needs a ProgressToken; the bound of the whole is the context.
+	Patient bool
 	// Safe marks a request that may be sent again under a new id when a modern
 	// HTTP stream breaks before its answer. Requests that the specification
 	// calls repeatable are safe without it.

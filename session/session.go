@@ -115,6 +115,7 @@ func (s *Session) Conn() transport.Conn { return s.link.conn }
 // context and Timeouts.Close, and may be called more than once.
 func (s *Session) Close(ctx context.Context) error {
 	s.closing.Do(func() {
+		s.link.part()
 		limit, cancel := context.WithTimeout(ctx, bound(s.o.Timeouts.Close))
 		defer cancel()
 		s.link.deleteSession(limit)

@@ -67,7 +67,7 @@ func Collect(ctx context.Context, s *session.Session, opt CollectOptions) (*Surf
 	out.redact(opt.Secrets)
 	out.sort()
 	for _, a := range s.Anomalies() {
-		out.Notes = append(out.Notes, noteOf(a))
+		out.Notes = append(out.Notes, NoteOf(a))
 	}
 	return out, nil
 }
@@ -217,8 +217,8 @@ func (s *Surface) redact(secrets []string) {
 	}
 }
 
-// noteOf words an anomaly for the user.
-func noteOf(a session.Anomaly) string {
+// NoteOf words an anomaly for the user. It may quote foreign text, escaped.
+func NoteOf(a session.Anomaly) string {
 	n := a.Note
 	if n == "" {
 		n = string(a.Kind)

@@ -50,6 +50,7 @@ type app struct {
 	opened   bool     // the server answered
 	serving  bool     // the run serves until it is told to end: that is no interruption
 	judging  string   // verb that owes its reader a JSON object, whatever happens
+	asking   bool     // that verb asks, and judges nothing
 	exit     int      // decided by the verb when it returns no error
 }
 
@@ -206,9 +207,6 @@ A target is a command after --, a URL, or demo: (a server inside mcprove).`,
 				verbs = append(verbs, c.Name())
 			}
 			try := "mcprove --help"
-			if words[0] == "call" {
-				try = "this release shows calls and makes none: make it with your MCP client, with the tool and arguments of the line"
-			}
 			if near := rule.Nearest(words[0], verbs); len(near) > 0 {
 				try = "mcprove " + near[0]
 			}
@@ -225,7 +223,7 @@ A target is a command after --, a URL, or demo: (a server inside mcprove).`,
 		return usage(cmd.CommandPath(), cmd.CommandPath()+" --help", "%v", err)
 	})
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(a.showCommand(), a.contractCommand(), a.checkCommand(), a.validateCommand(), a.rulesCommand(), a.explainCommand(), a.mockCommand(), a.demoCommand(), a.versionCommand())
+	root.AddCommand(a.showCommand(), a.contractCommand(), a.checkCommand(), a.validateCommand(), a.callCommand(), a.readCommand(), a.getCommand(), a.completeCommand(), a.rulesCommand(), a.explainCommand(), a.mockCommand(), a.demoCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}

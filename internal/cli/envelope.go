@@ -12,10 +12,15 @@ import (
 // envelope prints the one object that every verb prints with --format json,
 // with the verb's own member in it. Verbs that judge print it through sinks.
 func (a *app) envelope(verb, target string, summary []report.Tally, notes []string, key string, value any) error {
-	sink, err := report.New("json", a.stdout, &report.Run{
+	return a.object(&report.Run{
 		Verb: verb, Target: target, Outcome: report.Passed, Exit: exitOK, Summary: summary, Notes: notes,
-		Redactor: a.redactor, Own: []report.Own{{Key: key, Value: value}},
-	}, report.Options{})
+	}, report.Own{Key: key, Value: value})
+}
+
+// object prints the object of a run with members of the verb's own.
+func (a *app) object(run *report.Run, own ...report.Own) error {
+	run.Redactor, run.Own = a.redactor, own
+	sink, err := report.New("json", a.stdout, run, report.Options{})
 	if err != nil {
 		return err
 	}
@@ -29,10 +34,13 @@ func (a *app) incomplete(e *Error) {
 		return
 	}
 	run := &report.Run{
-		Verb: a.judging, Outcome: report.Incomplete, Exit: e.Exit, Redactor: a.redactor, DetailKey: "changes",
+		Verb: a.judging, Outcome: report.Incomplete, Exit: e.Exit, Redactor: a.redactor,
 		Notes: []string{strings.TrimPrefix(e.Where+": ", ": ") + e.Message},
 	}
-	for cl := contract.Breaking; cl >= contract.Cosmetic; cl-- {
+	if !a.asking {
+		run.DetailKey = "changes"
+	}
+	for cl := contract.Breaking; !a.asking && cl >= contract.Cosmetic; cl-- {
 		run.Summary = append(run.Summary, report.Tally{Name: cl.String()})
 	}
 	sink, err := report.New("json", a.stdout, run, report.Options{})

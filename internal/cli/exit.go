@@ -24,6 +24,7 @@ const (
 	exitUsage       = 2
 	exitAuth        = 3
 	exitUnreachable = 4
+	exitAnswered    = 5 // by an error
 	exitIncomplete  = 6
 	exitInternal    = 70
 	exitInterrupted = 130

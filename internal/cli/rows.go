@@ -35,12 +35,16 @@ func schemaRows(schema jsonx.Raw) []row {
 type rowLister struct {
 	root jsonx.Raw
 	rows []row
+	deep int // typeOf inside itself: references may circle
 }
 
 // behind follows a local reference.
 func (l *rowLister) behind(schema jsonx.Raw) jsonx.Raw {
 	for range 8 {
 		ref := member(schema, "$ref")
+		if ref == "#" {
+			return l.root
+		}
 		if !strings.HasPrefix(ref, "#/") {
 			return schema
 		}
@@ -118,6 +122,11 @@ func b2i(b bool) int {
 
 // typeOf words a schema's type: string, string|null, integer[], "a"|"b".
 func (l *rowLister) typeOf(schema jsonx.Raw) string {
+	if l.deep++; l.deep > maxDepth {
+		l.deep--
+		return "..."
+	}
+	defer func() { l.deep-- }()
 	schema = l.behind(schema)
 	look := func(p string) jsonx.Raw {
 		v, err := jsonx.Lookup(schema, p)
