@@ -66,3 +66,15 @@ func (s *lines) write(v any) error {
 	}
 	return nil
 }
+
+// Line writes one JSON text as a line of its own, without secrets and safe to
+// print. It is read leniently: a member that comes twice is kept under a
+// numbered name.
+func Line(w io.Writer, r *text.Redactor, raw []byte) error {
+	out, err := newCleaner(r).json(raw)
+	if err != nil {
+		return fmt.Errorf("encode line: %w", err)
+	}
+	_, err = w.Write(append(text.JSON(out), '\n'))
+	return err
+}

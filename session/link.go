@@ -36,7 +36,7 @@ type link struct {
 	all     map[*call]struct{}  // every call that has not finished
 	serving map[wire.IDKey]context.CancelFunc
 	parting map[chan struct{}]struct{} // cancellations that are being sent; each is closed when it was
-	lost    error // set when the connection ended
+	lost    error                      // set when the connection ended
 	closing bool
 	gone    chan struct{}
 

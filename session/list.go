@@ -19,13 +19,25 @@ func (s *Session) List(ctx context.Context, method string) (*Listing, error) {
 
 // ListAll is List with every choice of a request; the cursor is the session's.
 func (s *Session) ListAll(ctx context.Context, r Request) (*Listing, error) {
+	var pages []*Result
+	l, err := s.EachPage(ctx, r, func(page *Result) error {
+		pages = append(pages, page)
+		return nil
+	})
+	l.Pages = pages
+	return l, err
+}
+
+// EachPage is ListAll that keeps no page: each is given to visit when it came.
+// An error of visit ends the listing, and is returned as it is.
+func (s *Session) EachPage(ctx context.Context, r Request, visit func(*Result) error) (*Listing, error) {
 	l := &Listing{}
 	params := r.Params
 	seen := map[string]struct{}{}
-	for {
-		if len(l.Pages) == s.o.MaxPages {
+	for n := 0; ; {
+		if n == s.o.MaxPages {
 			cursor, _ := jsonx.Text(member(params, spec.FieldCursor))
-			return l, &CursorError{Method: r.Method, Cursor: cursor, Pages: len(l.Pages)}
+			return l, &CursorError{Method: r.Method, Cursor: cursor, Pages: n}
 		}
 		page := r
 		page.Params = params
@@ -34,23 +46,26 @@ func (s *Session) ListAll(ctx context.Context, r Request) (*Listing, error) {
 			if result != nil && result.Exchange.Request() != nil {
 				l.Failed = result
 			}
-			return l, &PageError{Method: r.Method, Page: len(l.Pages) + 1, Err: err}
+			return l, &PageError{Method: r.Method, Page: n + 1, Err: err}
 		}
-		l.Pages = append(l.Pages, result)
+		n++
+		if err := visit(result); err != nil {
+			return l, err
+		}
 		cursor, more, err := s.cursor(r.Method, result, l)
 		if err != nil {
-			return l, &PageError{Method: r.Method, Page: len(l.Pages), Err: err}
+			return l, &PageError{Method: r.Method, Page: n, Err: err}
 		}
 		if !more {
 			return l, nil
 		}
 		if _, again := seen[cursor]; again {
-			return l, &CursorError{Method: r.Method, Cursor: cursor, Pages: len(l.Pages), Repeat: true}
+			return l, &CursorError{Method: r.Method, Cursor: cursor, Pages: n, Repeat: true}
 		}
 		seen[cursor] = struct{}{}
 		params, err = withMembers(r.Params, true, pair{spec.FieldCursor, json.RawMessage(jsonx.Quote(cursor))})
 		if err != nil {
-			return l, &PageError{Method: r.Method, Page: len(l.Pages), Err: err}
+			return l, &PageError{Method: r.Method, Page: n, Err: err}
 		}
 	}
 }

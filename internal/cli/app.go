@@ -51,7 +51,8 @@ type app struct {
 	serving  bool     // the run serves until it is told to end: that is no interruption
 	judging  string   // verb that owes its reader a JSON object, whatever happens
 	asking   bool     // that verb asks, and judges nothing
-	exit     int      // decided by the verb when it returns no error
+	began    time.Time
+	exit     int // decided by the verb when it returns no error
 }
 
 // Main runs mcprove in this process's world and returns the exit code.
@@ -98,7 +99,7 @@ const lastMoment = 900 * time.Millisecond
 
 // Run is Main in a given world. The context ends when the user interrupts.
 func Run(ctx context.Context, env Env) (code int) {
-	a := &app{env: env, stdout: env.Stdout, stderr: env.Stderr, redactor: &text.Redactor{}}
+	a := &app{env: env, stdout: env.Stdout, stderr: env.Stderr, redactor: &text.Redactor{}, began: env.Now()}
 	a.learnSecrets(env.Environ)
 	defer func() {
 		if r := recover(); r != nil {
@@ -223,7 +224,7 @@ A target is a command after --, a URL, or demo: (a server inside mcprove).`,
 		return usage(cmd.CommandPath(), cmd.CommandPath()+" --help", "%v", err)
 	})
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(a.showCommand(), a.contractCommand(), a.checkCommand(), a.validateCommand(), a.callCommand(), a.readCommand(), a.getCommand(), a.completeCommand(), a.rulesCommand(), a.explainCommand(), a.mockCommand(), a.demoCommand(), a.versionCommand())
+	root.AddCommand(a.showCommand(), a.contractCommand(), a.checkCommand(), a.validateCommand(), a.callCommand(), a.lsCommand(), a.batchCommand(), a.readCommand(), a.getCommand(), a.completeCommand(), a.rulesCommand(), a.explainCommand(), a.mockCommand(), a.demoCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}

@@ -286,30 +286,17 @@ func (k *talk) notes() []string {
 // It gives the run's error: nil when the server did what was asked.
 func (k *talk) answered(where string, res *session.Result, err error, show func(jsonx.Raw) error) error {
 	k.status.done()
-	run := &report.Run{Verb: k.verb, Target: k.name, Outcome: report.Passed, Exit: exitOK, Notes: k.notes()}
-	own := report.Own{Key: "result"}
-	var failed *Error
-	rpc, isRPC := errors.AsType[*session.RPCError](err)
-	_, barred := errors.AsType[*transport.Error](err) // a refusal at the door, with words
 	if stepped, ok := errors.AsType[*steppedError](err); ok {
 		return k.stepped(stepped)
 	}
-	switch {
-	case err == nil:
-		own.Value = jsonx.Raw(res.Raw)
-		if failed = toolError(where, res); failed != nil {
-			run.Outcome, run.Exit = report.Failed, failed.Exit
-		}
-	case isRPC && !barred:
-		failed = &Error{Exit: exitAnswered, Code: "rpc-error", Where: where, Message: fmt.Sprintf("the server answered with error %d: %s", rpc.Code, text.Clip(rpc.Message, 500))}
-		if rpc.Code == spec.CodeMissingClientCapability {
-			failed.Try = "--answer says what to answer when it asks; roots are offered with --answer roots=file:///path"
-		}
-		run.Outcome, run.Exit = report.Failed, failed.Exit
-		own = report.Own{Key: "rpcError", Value: errorMember(res, rpc)}
-	default:
+	own, failed, err := k.outcome(where, res, err)
+	if err != nil {
 		k.tell(k.notes())
 		return err
+	}
+	run := &report.Run{Verb: k.verb, Target: k.name, Outcome: report.Passed, Exit: exitOK, Notes: k.notes()}
+	if failed != nil {
+		run.Outcome, run.Exit = report.Failed, failed.Exit
 	}
 	if k.f.format == "json" {
 		k.a.judging = ""
@@ -325,7 +312,7 @@ func (k *talk) answered(where string, res *session.Result, err error, show func(
 			return err
 		}
 	}
-	if k.f.save != "" && err == nil {
+	if k.f.save != "" && own.Key == "result" {
 		if err := k.saved(jsonx.Raw(res.Raw)); err != nil {
 			return err
 		}
@@ -334,6 +321,23 @@ func (k *talk) answered(where string, res *session.Result, err error, show func(
 		return failed
 	}
 	return nil
+}
+
+// outcome is what a request came to: what the server answered, and why that is
+// a failure; or the error of a request that it did not answer.
+func (k *talk) outcome(where string, res *session.Result, err error) (answer report.Own, failed *Error, _ error) {
+	if err == nil {
+		return report.Own{Key: "result", Value: jsonx.Raw(res.Raw)}, toolError(where, res), nil
+	}
+	rpc, ok := errors.AsType[*session.RPCError](err)
+	if _, barred := errors.AsType[*transport.Error](err); !ok || barred { // a refusal at the door may have words
+		return answer, nil, err
+	}
+	failed = &Error{Exit: exitAnswered, Code: "rpc-error", Where: where, Message: fmt.Sprintf("the server answered with error %d: %s", rpc.Code, text.Clip(rpc.Message, 500))}
+	if rpc.Code == spec.CodeMissingClientCapability {
+		failed.Try = "--answer says what to answer when it asks; roots are offered with --answer roots=file:///path"
+	}
+	return report.Own{Key: "rpcError", Value: errorMember(res, rpc)}, failed, nil
 }
 
 // tell prints notes for people.

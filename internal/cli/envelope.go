@@ -27,6 +27,9 @@ func (a *app) object(run *report.Run, own ...report.Own) error {
 	return sink.Close()
 }
 
+// line prints one line of JSON: an object of names and values in turn.
+func (a *app) line(pairs ...any) error { return report.Line(a.stdout, a.redactor, object(pairs...)) }
+
 // incomplete prints the object of a verb that judges and could not: a program
 // that reads it should not have to guess.
 func (a *app) incomplete(e *Error) {

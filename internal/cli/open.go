@@ -162,11 +162,12 @@ func notYet(err error) bool {
 // unready are the statuses of HTTP by which a gateway says so.
 var unready = []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
-// trace shows what crosses: a line for each frame and head.
+// trace shows what crosses: a line for each frame and head, with the seconds
+// since the run began.
 func (a *app) trace(e transport.TapEvent) {
-	arrow := "<-"
+	arrow := fmt.Sprintf("<- %.3fs", a.env.Now().Sub(a.began).Seconds())
 	if e.Sent {
-		arrow = "->"
+		arrow = "->" + arrow[2:]
 	}
 	const most = 2_000
 	switch {

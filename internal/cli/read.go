@@ -160,13 +160,13 @@ func (k *talk) prompt(ctx context.Context, name string) (jsonx.Raw, error) {
 
 // unknownItem is the error of a name that the server does not list.
 func unknownItem(what, name string, names []string, does string) *Error {
-	try := "mcprove ls " + what + "s lists them"
+	try := "mcprove ls " + what + "s lists them;"
 	if near := rule.Nearest(name, names); len(near) > 0 {
 		try = "did you mean " + strings.Join(near, ", ") + "?"
 	} else if len(names) == 0 {
-		try = "it shows no " + what + "s"
+		try = "it shows no " + what + "s;"
 	}
-	e := usage("", text.Clip(try, 300)+"; --no-check "+does+" all the same", "the server has no %s %q", what, name)
+	e := usage("", text.Clip(try, 300)+" --no-check "+does+" all the same", "the server has no %s %q", what, name)
 	e.Code = "unknown-" + what
 	return e
 }

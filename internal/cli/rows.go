@@ -73,7 +73,7 @@ func (l *rowLister) object(schema jsonx.Raw, path string, depth int) {
 	if ps, err := jsonx.Lookup(schema, "/properties"); err == nil {
 		ms, _ := jsonx.Members(ps, jsonx.Strict)
 		order.Stable(ms, func(a, b jsonx.Member) int {
-			return -cmp.Compare(b2i(required[a.Name]), b2i(required[b.Name]))
+			return cmp.Compare(b2i(required[a.Name]), b2i(required[b.Name]))
 		})
 		for _, m := range ms {
 			if len(l.rows) >= maxRows {
@@ -154,7 +154,11 @@ func (l *rowLister) typeOf(schema jsonx.Raw) string {
 		return join(t, func(e jsonx.Raw) string { s, _ := jsonx.Text(e); return s })
 	case string(t) == `"array"`:
 		if items := look("/items"); items != nil {
-			return l.typeOf(items) + "[]"
+			if t := l.typeOf(items); strings.Contains(t, "|") {
+				return "(" + t + ")[]"
+			} else {
+				return t + "[]"
+			}
 		}
 		return "array"
 	case t != nil:

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -78,11 +79,12 @@ func (a *app) shown(ctx context.Context, tf *targetFlags, before, command []stri
 
 // printer prints a surface for people.
 type printer struct {
-	w     io.Writer
-	color bool
-	full  bool
-	clean func(string) string
-	err   error
+	w      io.Writer
+	color  bool
+	full   bool
+	margin int // of rows; 6 when zero
+	clean  func(string) string
+	err    error
 }
 
 func (p *printer) f(format string, args ...any) {
@@ -188,7 +190,8 @@ func (p *printer) rows(rows []row) {
 	}
 	width = min(width, 40)
 	for _, r := range rows {
-		p.f("      %-*s  %-24s %s\n", width, p.clean(r.name), p.clean(text.Clip(r.typ, 60)), r.need)
+		line := fmt.Sprintf("%*s%-*s  %-24s %s", cmp.Or(p.margin, 6), "", width, p.clean(r.name), p.clean(text.Clip(r.typ, 60)), r.need)
+		p.f("%s\n", strings.TrimRight(line, " "))
 	}
 }
 
@@ -225,7 +228,15 @@ func names(raw jsonx.Raw) string {
 
 // hintWords says what a tool promises about itself, where it says so.
 func hintWords(it *surface.Item) string {
-	ms, _ := jsonx.Members(it.Member("annotations"), jsonx.Strict)
+	if hints := hintsOf(it.Member("annotations")); hints != "" {
+		return "  " + hints
+	}
+	return ""
+}
+
+// hintsOf words the annotations of a tool.
+func hintsOf(annotations jsonx.Raw) string {
+	ms, _ := jsonx.Members(annotations, jsonx.Strict)
 	said := map[string]string{
 		"readOnlyHint=true": "read-only", "readOnlyHint=false": "writes", "destructiveHint=true": "destructive", "destructiveHint=false": "not destructive",
 		"idempotentHint=true": "idempotent", "openWorldHint=true": "open world", "openWorldHint=false": "closed world",
@@ -236,8 +247,5 @@ func hintWords(it *surface.Item) string {
 			out = append(out, w)
 		}
 	}
-	if len(out) == 0 {
-		return ""
-	}
-	return "  " + strings.Join(out, ", ")
+	return strings.Join(out, ", ")
 }

@@ -11,12 +11,14 @@ import (
 )
 
 // Bounds on a signature: how deep objects are written out, how many members of
-// one, how long one type may be, and how many objects there are in all.
+// one, how long one type and one default may be, and how many objects there are
+// in all.
 const (
 	maxShapeDepth  = 2
 	maxShapeFields = 12
 	maxShapeType   = 80
 	maxShapes      = 100
+	maxDefault     = 30
 )
 
 // signature is a tool as a function: name(city: string, days?: integer = 3) ->
@@ -62,7 +64,10 @@ func (v *schemaView) members(schema jsonx.Raw, depth int) string {
 			}
 			s += ": " + v.shape(f.of[n][0], depth+1)
 			if d := look(f.of[n][0], "/default"); d != nil && depth == 0 {
-				s += " = " + text.Clip(string(d), 30)
+				if len(d) > maxDefault {
+					d = jsonx.Raw("...")
+				}
+				s += " = " + string(d)
 			}
 			out = append(out, s)
 		}
