@@ -153,12 +153,19 @@ func (c *Change) Finding(target string, failOn Class, words []string) rule.Findi
 	return f
 }
 
+// wordable reports whether a name can stand before = on a command line: dots
+// lead into objects there.
+func wordable(name string) bool {
+	return name != "" && !strings.ContainsAny(name, "=.") && !strings.HasSuffix(name, ":") && !strings.HasPrefix(name, "-")
+}
+
 // maxCall bounds the arguments of a printed command: those beyond are counted.
 const maxCall = 2_000
 
 // callOf is the command that makes the call: mcprove call TOOL k=v -- COMMAND.
-// A value that is not valid JSON text by itself is a string; everything else
-// is written as JSON, so that "5" and 5 stay apart.
+// k=v is a string, whatever the schema that it is read by says: one that could
+// be read as JSON, and every other value, is k:=JSON, so that "5" and 5 stay
+// apart. Names that such words cannot hold make it one object.
 func callOf(tool string, arguments jsonx.Raw, target []string) string {
 	var b strings.Builder
 	b.WriteString("mcprove call ")
@@ -171,12 +178,16 @@ func callOf(tool string, arguments jsonx.Raw, target []string) string {
 	if err != nil {
 		return "" // not an object: no tools/call can carry it
 	}
+	if slices.ContainsFunc(ms, func(m jsonx.Member) bool { return !wordable(m.Name) }) && len(arguments) < maxCall {
+		b.WriteString(" --json " + text.ShellWord(string(arguments)))
+		ms = nil
+	}
 	for i, m := range ms {
-		v := string(m.Value)
+		v := ":=" + string(m.Value)
 		if s, ok := jsonx.Text(m.Value); ok && jsonx.Check([]byte(s), jsonx.Strict) != nil {
-			v = s
+			v = "=" + s
 		}
-		word := text.ShellWord(m.Name + "=" + v)
+		word := text.ShellWord(m.Name + v)
 		if b.Len()+len(word) > maxCall {
 			fmt.Fprintf(&b, " ... (%d more arguments, %d bytes in all)", len(ms)-i, len(arguments))
 			break

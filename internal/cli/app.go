@@ -224,7 +224,7 @@ A target is a command after --, a URL, or demo: (a server inside mcprove).`,
 		return usage(cmd.CommandPath(), cmd.CommandPath()+" --help", "%v", err)
 	})
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(a.showCommand(), a.contractCommand(), a.checkCommand(), a.validateCommand(), a.callCommand(), a.lsCommand(), a.batchCommand(), a.readCommand(), a.getCommand(), a.completeCommand(), a.rulesCommand(), a.explainCommand(), a.mockCommand(), a.demoCommand(), a.versionCommand())
+	root.AddCommand(a.showCommand(), a.contractCommand(), a.checkCommand(), a.validateCommand(), a.callCommand(), a.lsCommand(), a.readCommand(), a.getCommand(), a.completeCommand(), a.batchCommand(), a.rawCommand(), a.listenCommand(), a.rulesCommand(), a.explainCommand(), a.mockCommand(), a.demoCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}

@@ -276,6 +276,9 @@ func (k *talk) notified(f *wire.Frame) {
 // notes are what was out of order on the way, for people and reports.
 func (k *talk) notes() []string {
 	notes := []string{}
+	if k.s == nil {
+		return notes
+	}
 	for _, x := range k.s.Anomalies() {
 		notes = append(notes, surface.NoteOf(x))
 	}

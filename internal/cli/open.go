@@ -61,7 +61,13 @@ func (a *app) open(ctx context.Context, f *targetFlags, t *target, status *statu
 	if f.verbose {
 		w := &lineWriter{a: a, prefix: "server: "}
 		o.Stderr = w
-		o.Tap = a.trace
+		own := o.Tap
+		o.Tap = func(e transport.TapEvent) {
+			a.trace(e)
+			if own != nil {
+				own(e)
+			}
+		}
 	}
 	if t.beside == nil {
 		s, err = session.Open(ctx, t.Target, o)
