@@ -129,8 +129,20 @@ func (a *app) printToolResult(result jsonx.Raw) error {
 	blocks := elements(look(result, "/content"))
 	structured := look(result, "/structuredContent")
 	if len(blocks) == 1 && structured != nil {
-		if c := contentOf(blocks[0]); c.isText && sameJSON(jsonx.Raw(c.text), structured) {
+		// A tool repeats one in the other for clients that know only one of them,
+		// often wrapped in a member.
+		inner := structured
+		if ms, err := jsonx.Members(structured, jsonx.Lenient); err == nil && len(ms) == 1 {
+			inner = ms[0].Value
+		}
+		c := contentOf(blocks[0])
+		wrapped, _ := jsonx.Text(inner)
+		switch said := jsonx.Raw(c.text); {
+		case !c.isText:
+		case sameJSON(said, structured), jsonx.KindOf(inner) != jsonx.String && sameJSON(said, inner):
 			blocks = nil
+		case wrapped == c.text:
+			structured = nil
 		}
 	}
 	for _, b := range blocks {
