@@ -196,15 +196,20 @@ const noAnswer = "no --answer is for it"
 
 // answer finds the answer to one request. A problem says why there is none.
 func (in *inputs) answer(q input) (answer jsonx.Raw, problem string) {
+	schema := look(q.params, "/requestedSchema")
 	for _, name := range []string{q.key, q.method} {
 		for _, g := range in.given {
-			if name != "" && (g.name == name || shortMethods[g.name] == name) {
-				in.use(g.name)
-				return whole(q, g)
+			if name == "" || g.name != name && shortMethods[g.name] != name {
+				continue
 			}
+			answer, problem = whole(q, g)
+			if problem != "" && look(schema, "/properties"+jsonx.Push("", g.name)) != nil {
+				continue // the member of that name is meant
+			}
+			in.use(g.name)
+			return answer, problem
 		}
 	}
-	schema := look(q.params, "/requestedSchema")
 	if q.method != spec.MethodElicit || schema == nil {
 		return nil, noAnswer
 	}

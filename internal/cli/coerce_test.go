@@ -255,6 +255,8 @@ func TestAnswers(t *testing.T) {
 		{"by members, wrong", elicit, []string{`name=a`, `age=x`}, "", "answer age must be integer"},
 		{"by members, missing", elicit, []string{`age=5`}, "", "answer name (string) is missing"},
 		{"a member may be called as an action", elicit, []string{`name=decline`}, `{"action":"accept","content":{"name":"decline"}}`, ""},
+		{"a member that is called as the key", input{key: "name", method: spec.MethodElicit, params: form}, []string{`name=Ada`}, `{"action":"accept","content":{"name":"Ada"}}`, ""},
+		{"the key comes first", input{key: "name", method: spec.MethodElicit, params: form}, []string{`name=decline`}, `{"action":"decline"}`, ""},
 		{"none", elicit, []string{`other=1`}, "", noAnswer},
 		{"no object", elicit, []string{`who=5`}, "", "takes an object, accept, decline or cancel"},
 		{"sampling by text", sample, []string{`say=a tide`}, `{"role":"assistant","content":{"type":"text","text":"a tide"},"model":"mcprove","stopReason":"endTurn"}`, ""},

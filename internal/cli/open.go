@@ -107,24 +107,22 @@ func (a *app) startBeside(ctx context.Context, f *targetFlags, t *target, o sess
 	return stop, s, err
 }
 
-// partTime bounds the end of a session over HTTP that is interrupted.
+// partTime bounds the end of a session that was interrupted: its server may have
+// something to take back, and end by itself.
 const partTime = 300 * time.Millisecond
 
 // closeTime bounds the patient end of a session.
 const closeTime = 5 * time.Second
 
-// closeSession ends a session: patiently, or at once where the run was
-// interrupted or has used up its time.
+// closeSession ends a session: patiently, or soon where the run was interrupted
+// or has used up its time.
 func closeSession(ctx context.Context, s *session.Session) {
-	var cancel context.CancelFunc
-	switch {
-	case ctx.Err() == nil:
-		ctx, cancel = context.WithTimeout(ctx, closeTime)
-		defer cancel()
-	case s.Conn().Kind() != transport.Stdio: // a session of the server's may have to be deleted
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), partTime)
-		defer cancel()
+	limit := closeTime
+	if ctx.Err() != nil {
+		ctx, limit = context.WithoutCancel(ctx), partTime
 	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	_ = s.Close(ctx) // nothing that a report could use
 }
 
