@@ -125,6 +125,17 @@ var precedence = []int{exitInternal, exitInterrupted, exitUsage, exitUnreachable
 
 func rank(exit int) int { return slices.Index(precedence, exit) }
 
+// outcomeOf is the outcome that goes with an exit code.
+func outcomeOf(exit int) string {
+	switch exit {
+	case exitOK:
+		return report.Passed
+	case exitFailed, exitUsage, exitAnswered:
+		return report.Failed
+	}
+	return report.Incomplete
+}
+
 // batchInput is one line of a batch.
 type batchInput struct {
 	text  []byte
@@ -203,10 +214,7 @@ func (k *talk) batchLine(ctx context.Context, n int, line batchInput) (exit int,
 		failed = explain(err, true)
 	}
 	if failed != nil {
-		exit, outcome = failed.Exit, report.Failed
-		if exit == exitIncomplete || exit == exitUnreachable || exit == exitAuth {
-			outcome = report.Incomplete
-		}
+		exit, outcome = failed.Exit, outcomeOf(failed.Exit)
 	}
 	out = append(out, "outcome", jsonx.Quote(outcome), "exit", jsonx.Raw(fmt.Sprint(exit)))
 	if failed != nil {

@@ -144,14 +144,15 @@ func (k *talk) tool(ctx context.Context, name string) (jsonx.Raw, error) {
 }
 
 func (k *talk) listTools(ctx context.Context) error {
-	k.tools = map[string]jsonx.Raw{}
+	tools := map[string]jsonx.Raw{}
 	if look(jsonx.Raw(k.s.Negotiated().Capabilities), "/tools") == nil && k.f.unchecked {
+		k.tools = tools
 		return nil
 	}
 	list, err := k.s.List(ctx, spec.MethodToolsList)
 	_, barred := errors.AsType[*transport.Error](err)
 	if rpc, ok := errors.AsType[*session.RPCError](err); ok && !barred || err != nil && k.f.unchecked && ctx.Err() == nil {
-		k.unknown = "the tools are not listed"
+		k.tools, k.unknown = tools, "the tools are not listed"
 		if ok {
 			k.unknown = fmt.Sprintf("tools/list is answered with error %d", rpc.Code)
 		}
@@ -166,12 +167,13 @@ func (k *talk) listTools(ctx context.Context) error {
 	for _, page := range list.Pages {
 		for _, d := range itemsOf(page, "tools") {
 			name := member(d, "name")
-			if _, twice := k.tools[name]; !twice {
-				k.tools[name] = d
+			if _, twice := tools[name]; !twice {
+				tools[name] = d
 				k.order = append(k.order, name)
 			}
 		}
 	}
+	k.tools = tools
 	return nil
 }
 

@@ -222,6 +222,33 @@ func TestInterruptedBatch(t *testing.T) {
 	r.interrupt(t, exitInterrupted)
 }
 
+// What another client's call changes is told, over HTTP in both eras.
+func TestListenOverHTTP(t *testing.T) {
+	url, _ := watching(t, mock.Specimen())
+	for _, c := range []struct {
+		era, want string
+		args      []string
+	}{
+		{"modern", "notifications/prompts/list_changed", []string{"--kind", "prompts"}},
+		{"legacy", "list_changed", nil},
+		{"modern", `notifications/resources/updated {"uri":"tide://log"`, []string{"--uri", "tide://log"}},
+		{"legacy", `notifications/resources/updated {"uri":"tide://log"}`, []string{"--uri", "tide://log"}},
+	} {
+		r := start(strings.NewReader(""), append([]string{"listen", "--count", "1", "--era", c.era, url}, c.args...)...)
+		r.until(t, func() bool { return strings.Contains(r.stderr.String(), "listening to") })
+		tool := "announce_lists"
+		if len(c.args) > 0 && c.args[0] == "--uri" {
+			tool = "announce_log"
+		}
+		call := start(strings.NewReader(""), "call", tool, url)
+		<-call.done
+		<-r.done
+		if r.code != 0 || call.code != 0 || !strings.Contains(r.stdout.String(), c.want) {
+			t.Errorf("%s %v: exit %d, %d; want %q\n%s\n%s\n%s", c.era, c.args, r.code, call.code, c.want, &r.stdout, &r.stderr, &call.stderr)
+		}
+	}
+}
+
 // Listening without a bound ends when it is told to, and did what was asked.
 func TestInterruptedListen(t *testing.T) {
 	url, s := watching(t, mock.Specimen())

@@ -118,16 +118,13 @@ func (k *talk) rawAnswered(x *wire.Exchange, err error) error {
 			failed = failed || f.Message().Kind == wire.ErrorResponse
 		}
 	}
-	if e := k.printFrames(frames, x, failed); e != nil {
-		return e
-	}
 	switch {
 	case failed:
-		return &Error{Exit: exitAnswered, Code: "rpc-error", Message: "the server answered with an error"}
-	case err == nil || len(frames) > 0 && !isTimeout(err):
-		return nil
+		err = &Error{Exit: exitAnswered, Code: "rpc-error", Message: "the server answered with an error"}
+	case len(frames) > 0 && !isTimeout(err):
+		err = nil // what came is the answer, however the stream ended
 	}
-	return err
+	return firstErr(k.printFrames(frames, x, err), err)
 }
 
 // ownHeader are the fields of --header alone.
@@ -230,8 +227,9 @@ func rawHeader(n session.Negotiated, frame []byte) []wire.HeaderField {
 	return h
 }
 
-// printFrames prints frames one a line, or as the run's object.
-func (k *talk) printFrames(frames []*wire.Frame, x *wire.Exchange, failed bool) error {
+// printFrames prints frames one a line, or as the run's object. ended is what
+// the run ends with.
+func (k *talk) printFrames(frames []*wire.Frame, x *wire.Exchange, ended error) error {
 	status := 0
 	for _, h := range x.Heads {
 		if h.Status != 0 {
@@ -245,8 +243,9 @@ func (k *talk) printFrames(frames []*wire.Frame, x *wire.Exchange, failed bool) 
 			list = append(list, string(f.Raw))
 		}
 		run := &report.Run{Verb: k.verb, Target: k.name, Outcome: report.Passed, Notes: k.notes()}
-		if failed {
-			run.Outcome, run.Exit = report.Failed, exitAnswered
+		if ended != nil {
+			run.Exit = explain(ended, k.a.opened).Exit
+			run.Outcome = outcomeOf(run.Exit)
 		}
 		return k.a.object(run, report.Own{Key: "frames", Value: list}, report.Own{Key: "status", Value: status}, report.Own{Key: "body", Value: string(x.Body)})
 	}

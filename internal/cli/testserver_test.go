@@ -180,6 +180,7 @@ func scriptOf(mode string, rest []string) (mock.Script, []mock.Fault, error) {
 		s.Prompts = append(s.Prompts, mock.Prompt{Definition: d})
 	}
 	tools := mock.On("tools/list")
+	const changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 	faults := map[string][]mock.Fault{
 		"serve": nil, "http": nil,
 		"noise":       {mock.Banner("\x1b[31mMy server is ready\x1b[0m"), tools.Before("DEBUG listing"), tools.After("listed")},
@@ -190,6 +191,7 @@ func scriptOf(mode string, rest []string) (mock.Script, []mock.Fault, error) {
 		"not-served":  {mock.On("prompts/list").Error(-32601, "Method not found")},
 		"no-versions": {mock.On("server/discover").Remove("/result/supportedVersions")},
 		"secret":      nil,
+		"chatty":      {mock.On("initialize").After(changed), mock.On("server/discover").After(changed)},
 	}
 	fs, ok := faults[mode]
 	if !ok {
