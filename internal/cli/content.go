@@ -243,22 +243,22 @@ func (k *talk) saved(result jsonx.Raw) error {
 	} else if err := os.MkdirAll(path, 0o755); err != nil {
 		return notSaved(path, err)
 	}
-	n := 0
+	n := lastSaved(path)
 	for _, c := range all {
 		b, err := c.bytes()
 		if err != nil {
 			return notSaved(path, err)
 		}
-		to := path
+		to, write := path, func(to string) error { _, err := writeFile(to, b); return err }
 		if folder {
 			ending := endings[strings.ToLower(strings.TrimSpace(strings.Split(c.mediaType, ";")[0]))]
 			if ending == "" {
 				ending = map[bool]string{true: "txt", false: "bin"}[c.isText]
 			}
-			if to, n, err = freeName(path, ending, n, b); err != nil {
-				return notSaved(path, err)
-			}
-		} else if _, err := writeFile(to, b); err != nil {
+			n++
+			to, write = filepath.Join(path, fmt.Sprintf("content-%d.%s", n, ending)), func(to string) error { return writeNew(to, b) }
+		}
+		if err := write(to); err != nil {
 			return notSaved(path, err)
 		}
 		k.a.say("saved %s (%s, %d bytes)", to, k.a.clean(firstOf(c.mediaType, c.kind)), len(b))
@@ -266,26 +266,29 @@ func (k *talk) saved(result jsonx.Raw) error {
 	return nil
 }
 
-// maxNames bounds the search for a name that is not taken.
-const maxNames = 10_000
-
-// freeName writes a file under the next number that is free after n.
-func freeName(folder, ending string, n int, data []byte) (string, int, error) {
-	for n++; n <= maxNames; n++ {
-		name := filepath.Join(folder, fmt.Sprintf("content-%d.%s", n, ending))
-		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if os.IsExist(err) {
-			continue
+// lastSaved is the highest number of the files that were saved in a folder.
+func lastSaved(folder string) (last int) {
+	all, _ := os.ReadDir(folder)
+	for _, e := range all {
+		n := 0
+		if _, err := fmt.Sscanf(e.Name(), "content-%d.", &n); err == nil {
+			last = max(last, n)
 		}
-		if err == nil {
-			_, err = file.Write(data)
-			if cerr := file.Close(); err == nil {
-				err = cerr
-			}
-		}
-		return name, n, err
 	}
-	return "", n, fmt.Errorf("all names up to content-%d are taken", maxNames)
+	return last
+}
+
+// writeNew writes a file that is not there yet.
+func writeNew(path string, data []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if cerr := file.Close(); err == nil {
+		err = cerr
+	}
+	return err
 }
 
 func notSaved(path string, err error) *Error {
