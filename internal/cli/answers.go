@@ -382,11 +382,14 @@ func (k *talk) stepped(e *steppedError) error {
 	for i := range e.asked {
 		tries = append(tries, e.asked[i].example())
 	}
-	out.Try = "the same command with " + strings.Join(tries, " ")
-	if e.result != nil {
-		out.Try += "; with --save FILE here and --state @FILE there it goes on from here"
-	} else {
-		out.Try += " in place of --step; a request of the legacy era cannot be gone on with later"
+	how := strings.Join(tries, " ")
+	switch {
+	case e.result == nil:
+		out.Try = "the same command with " + how + " in place of --step; a request of the legacy era cannot be gone on with later"
+	case k.f.save != "":
+		out.Try = "the same command without --step, with " + text.ShellWord("--state=@"+k.f.save) + " " + how
+	default:
+		out.Try = "the same command with " + how + " in place of --step; --save FILE keeps the round, and --state @FILE goes on from it"
 	}
 	if k.f.save != "" && e.result != nil {
 		if _, err := writeFile(k.f.save, e.result); err != nil {

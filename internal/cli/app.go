@@ -188,13 +188,15 @@ func (a *app) root() *cobra.Command {
 		Long: `mcprove records what an MCP server promises, and says exactly which changes
 break the agents that were built on it: with a call that worked before and fails
 now. It judges a server by the rules of the protocol, with the exchange that shows
-each verdict, and mocks one to test clients.
+each verdict, calls it from a shell, and mocks one to test clients.
 
 A target is a command after --, a URL, or demo: (a server inside mcprove).`,
 		Example: `  mcprove demo                                          # see the whole job
   mcprove contract snapshot -- npx -y my-mcp-server     # record; commit the file
   mcprove contract check -- npx -y my-mcp-server        # hold the server to it
   mcprove check -- npx -y my-mcp-server                 # is it right on the wire?
+  mcprove ls -- npx -y my-mcp-server                    # what has it got?
+  mcprove call get_weather city=Ulm -- ./my-mcp-server  # use it
   mcprove mock --fault carrier.cut                      # a server that misbehaves
   mcprove show https://example.com/mcp                  # just look`,
 		SilenceErrors: true, SilenceUsage: true,
@@ -224,7 +226,21 @@ A target is a command after --, a URL, or demo: (a server inside mcprove).`,
 		return usage(cmd.CommandPath(), cmd.CommandPath()+" --help", "%v", err)
 	})
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(a.showCommand(), a.contractCommand(), a.checkCommand(), a.validateCommand(), a.callCommand(), a.lsCommand(), a.readCommand(), a.getCommand(), a.completeCommand(), a.batchCommand(), a.rawCommand(), a.listenCommand(), a.rulesCommand(), a.explainCommand(), a.mockCommand(), a.demoCommand(), a.versionCommand())
+	for _, g := range []struct {
+		id, title string
+		verbs     []*cobra.Command
+	}{
+		{"judge", "Hold a server to its word:", []*cobra.Command{a.contractCommand(), a.checkCommand(), a.validateCommand(), a.showCommand(), a.rulesCommand(), a.explainCommand(), a.demoCommand()}},
+		{"ask", "Ask a server from the shell:", []*cobra.Command{a.lsCommand(), a.callCommand(), a.readCommand(), a.getCommand(), a.completeCommand(), a.batchCommand(), a.listenCommand(), a.rawCommand()}},
+		{"serve", "Be a server:", []*cobra.Command{a.mockCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, c := range g.verbs {
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
+	}
+	root.AddCommand(a.versionCommand())
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}

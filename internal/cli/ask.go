@@ -31,6 +31,7 @@ type askFlags struct {
 	answers   []string
 	step      bool
 	state     string
+	unbounded func() bool // nil for verbs that end by themselves
 }
 
 // addTo defines the flags that every such verb has; formats are those of its
@@ -40,6 +41,7 @@ func (f *askFlags) addTo(cmd *cobra.Command, formats ...string) {
 	fs := cmd.Flags()
 	fs.StringVarP(&f.format, "format", "o", formats[0], strings.Join(formats, " or "))
 	fs.StringVar(&f.logLevel, "log-level", "", "ask the server for log messages of this `LEVEL` and above, shown on stderr")
+	fs.Lookup("timeout").Usage = "bound of one request; each sign of progress begins it anew"
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions(spec.LogLevels(), cobra.ShellCompDirectiveNoFileComp))
 }
@@ -51,6 +53,13 @@ func (f *askFlags) addInput(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.answers, "answer", nil, "answer what the server asks: `NAME=VALUE` or NAME=decline (repeatable)")
 	fs.BoolVar(&f.step, "step", false, "answer nothing: print what the server asks, and stop with exit 6")
 	fs.StringVar(&f.state, "state", "", "go on from `@FILE`, which --step --save FILE wrote (2026-07-28)")
+}
+
+// lasting takes the bound of the whole run away, unless it is given: for verbs
+// that last as long as their input.
+func (f *askFlags) lasting(cmd *cobra.Command) {
+	cmd.Flags().Lookup("max-time").DefValue = "0s"
+	f.unbounded = func() bool { return !cmd.Flags().Changed("max-time") }
 }
 
 // addSave defines the flag of the verbs whose answers hold contents.
@@ -134,7 +143,7 @@ func (a *app) talk(ctx context.Context, verb string, f *askFlags, t *target, mor
 	}
 	a.stderr = &lockedWriter{w: a.stderr}
 	ctx, cancel := ctx, context.CancelFunc(func() {})
-	if f.maxTime > 0 {
+	if f.unbounded == nil || !f.unbounded() {
 		ctx, cancel = context.WithTimeout(ctx, f.maxTime)
 	}
 	defer cancel()

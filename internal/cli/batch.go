@@ -66,9 +66,6 @@ The run exits with the code of the line that counts most: 130, 2, 4, 3, 6, 5, 0.
 				defer file.Close()
 				in = file
 			}
-			if !cmd.Flags().Changed("max-time") {
-				f.maxTime = 0 // it lasts as long as its input; each request has a bound
-			}
 			return a.talk(cmd.Context(), "batch", &f, t, nil, func(ctx context.Context, k *talk) error {
 				return k.batch(ctx, in, stop)
 			})
@@ -76,6 +73,7 @@ The run exits with the code of the line that counts most: 130, 2, 4, 3, 6, 5, 0.
 	}
 	f.addTo(cmd, "ndjson")
 	f.addInput(cmd)
+	f.lasting(cmd)
 	_ = cmd.Flags().MarkHidden("format")
 	_ = cmd.Flags().MarkHidden("step")
 	_ = cmd.Flags().MarkHidden("state")

@@ -42,7 +42,7 @@ a member of the form that it asks to fill in.`,
   mcprove call http://localhost:3000/mcp get_book book_id=b-1024
   mcprove call place_hold book_id=b-1 member_id=m-7 pickup.days=3 demo:
   echo '{"a":1,"b":2}' | mcprove call add - -o json -- node server.js
-  mcprove call book_table --answer guests=2 --answer confirm=decline -- ./my-server
+  mcprove call book_table --answer guests=2 --answer name=Ada -- ./my-server
   mcprove call draw --save picture.png -- ./my-server`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneOfFormats(f.format, "text", "json"); err != nil {

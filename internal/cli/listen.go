@@ -74,9 +74,6 @@ Exit 0: it ended as it was asked to. 6: --count did not come. 4: the server went
 			if len(own) > 0 {
 				return usage("", "the server's command stands behind --", "%q is no target", own[0])
 			}
-			if !cmd.Flags().Changed("max-time") {
-				f.maxTime = 0
-			}
 			heard := &hearing{a: a, f: &f, left: l.count, counted: l.count > 0, more: make(chan struct{}, 1)}
 			return a.talk(cmd.Context(), "listen", &f, t, heard.options, func(ctx context.Context, k *talk) error {
 				a.serving = l.span == 0 && l.count == 0 // to be told to end is the end of it
@@ -85,6 +82,7 @@ Exit 0: it ended as it was asked to. 6: --count did not come. 4: the server went
 		},
 	}
 	f.addTo(cmd, "text", "ndjson")
+	f.lasting(cmd)
 	fs := cmd.Flags()
 	fs.StringArrayVar(&l.kinds, "kind", nil, "only changes of this list: tools, prompts or resources (repeatable)")
 	fs.StringArrayVar(&l.uris, "uri", nil, "changes of the resource `URI` too (repeatable)")
