@@ -309,6 +309,9 @@ func (k *talk) answered(where string, res *session.Result, err error, show func(
 	run := &report.Run{Verb: k.verb, Target: k.name, Outcome: report.Passed, Exit: exitOK, Notes: k.notes()}
 	if failed != nil {
 		run.Outcome, run.Exit = report.Failed, failed.Exit
+		if k.s.Negotiated().Era == spec.Modern && len(k.asks.unused()) > 0 {
+			failed.Try = firstOf(failed.Try, "--era legacy, where tools can ask by requests of the server")
+		}
 	}
 	if k.f.format == "json" {
 		k.a.judging = ""
@@ -317,6 +320,9 @@ func (k *talk) answered(where string, res *session.Result, err error, show func(
 		}
 	} else {
 		k.tell(run.Notes)
+		if failed != nil && failed.Code == "tool-error" {
+			failed.Message = toolFailed // its words are printed already
+		}
 		if own.Key == "rpcError" {
 			show = k.a.printJSON
 		}
@@ -359,12 +365,14 @@ func (k *talk) tell(notes []string) {
 	}
 }
 
+const toolFailed = "the tool answered with an error"
+
 // toolError is the error of a result that says that it is one, nil for others.
 func toolError(where string, res *session.Result) *Error {
 	if string(res.Member("isError")) != "true" {
 		return nil
 	}
-	message := "the tool answered with an error"
+	message := toolFailed
 	if blocks, err := jsonx.Elements(res.Member("content"), jsonx.Lenient); err == nil && len(blocks) > 0 {
 		if t := member(blocks[0], "text"); t != "" {
 			message += ": " + text.Clip(t, 200)
