@@ -277,3 +277,40 @@ func TestAnswers(t *testing.T) {
 		})
 	}
 }
+
+// Schemas are foreign: whatever they are, an argument is refused or becomes JSON
+// that holds it, and a signature ends.
+func FuzzCoercion(f *testing.F) {
+	for _, schema := range []string{
+		of(`{"type":"integer"}`), of(`{"$ref":"#/properties/v"}`), `{"$ref":"#"}`, `{"properties":{"v":{"enum":[1,"1",null]}}}`,
+		`{"allOf":[{"$ref":"#/allOf/0"}],"anyOf":[true,false]}`, `[]`, `true`, `{"properties":[],"required":{},"enum":1,"type":[1]}`, ``, `{`,
+	} {
+		f.Add(schema, "v=5")
+		f.Add(schema, "v.a.b=x")
+		f.Add(schema, `v:={"a":[1]}`)
+	}
+	f.Fuzz(func(t *testing.T, schema, word string) {
+		arg, ok, err := parseArgument(word)
+		if err != nil || !ok || strings.HasPrefix(arg.value, "@") || strings.Contains(word, ":=@") {
+			return
+		}
+		for _, lax := range []bool{false, true} {
+			c := newCoercer(jsonx.Raw(schema), "argument", lax)
+			object, wrong := c.arguments(givenArguments{set: []argument{arg}})
+			if len(wrong) > 0 {
+				if lax {
+					t.Fatalf("unchecked, and refused: %v", wrong)
+				}
+				continue
+			}
+			ms, err := jsonx.Members(object, jsonx.Strict)
+			if err != nil || len(ms) != 1 {
+				t.Fatalf("%s for %s became %s: %v", word, schema, object, err)
+			}
+			c.judge(object)
+		}
+		if s := signature(jsonx.Raw(`{"name":"x","inputSchema":` + schema + `}`)); len(s) > 64<<10+len(schema)*20 {
+			t.Fatalf("a signature of %d bytes", len(s))
+		}
+	})
+}

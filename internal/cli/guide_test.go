@@ -69,3 +69,36 @@ func TestShellGuide(t *testing.T) {
 		}
 	}
 }
+
+// The calls that show a break can be copied: they work on the server before it,
+// and fail after it, at the schema and, when it is not asked, at the server.
+func TestCallsToCopyShowWhatTheySay(t *testing.T) {
+	demo := start(strings.NewReader(""), "demo")
+	<-demo.done
+	bin := filepath.Dir(asMcprove(t, t.TempDir()))
+	run := func(line string) int {
+		cmd := exec.Command("sh", "-c", line)
+		cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + bin}
+		_ = cmd.Run()
+		return cmd.ProcessState.ExitCode()
+	}
+	calls := 0
+	for line := range strings.Lines(demo.stdout.String()) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "mcprove call demo:drift ") {
+			continue
+		}
+		calls++
+		for _, c := range []struct {
+			line string
+			want int
+		}{{strings.Replace(line, "demo:drift", "demo:", 1), exitOK}, {line, exitUsage}, {line + " --no-check", exitAnswered}} {
+			if got := run(c.line); got != c.want {
+				t.Errorf("%s: exit %d; want %d", c.line, got, c.want)
+			}
+		}
+	}
+	if calls < 4 {
+		t.Errorf("%d calls were shown", calls)
+	}
+}
