@@ -67,11 +67,14 @@ func (s *lines) write(v any) error {
 	return nil
 }
 
-// Line writes one JSON text as a line of its own, without secrets and safe to
-// print. It is read leniently: a member that comes twice is kept under a
-// numbered name.
+// Clean returns one JSON text compact and without secrets, in names and values
+// alike. It is read leniently: a member that comes twice is kept under a numbered
+// name.
+func Clean(r *text.Redactor, raw []byte) ([]byte, error) { return newCleaner(r).json(raw) }
+
+// Line writes one JSON text as a line of its own, clean and safe to print.
 func Line(w io.Writer, r *text.Redactor, raw []byte) error {
-	out, err := newCleaner(r).json(raw)
+	out, err := Clean(r, raw)
 	if err != nil {
 		return fmt.Errorf("encode line: %w", err)
 	}

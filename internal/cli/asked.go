@@ -25,7 +25,7 @@ func (q *input) wording() string {
 	if u := member(q.params, "url"); u != "" {
 		out += " at " + u
 	}
-	return out
+	return text.Line(out)
 }
 
 // example is how a request could be answered.

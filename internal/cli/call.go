@@ -120,7 +120,7 @@ func (k *talk) checked(what string, schema jsonx.Raw, given givenArguments, shap
 		k.tell([]string{"the arguments are sent unchecked, since their schema cannot be judged: " + unjudged})
 	}
 	if len(wrong) > 0 {
-		return nil, badArguments(what, text.Clip(shape(), 400)+"; --no-check sends it all the same", "%s", strings.Join(wrong, "; "))
+		return nil, badArguments(what, text.Clip(text.Line(shape()), 400)+"; --no-check sends it all the same", "%s", strings.Join(wrong, "; "))
 	}
 	return arguments, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/text"
+	"github.com/mcprove/mcprove/report"
 	"github.com/mcprove/mcprove/spec"
 )
 
@@ -43,11 +44,14 @@ func (a *app) printText(s string) error {
 
 // printJSON prints a JSON text laid out for people.
 func (a *app) printJSON(raw jsonx.Raw) error {
-	out, err := jsonx.Indent(raw)
+	out, err := report.Clean(a.redactor, raw)
+	if err == nil {
+		out, err = jsonx.Indent(out)
+	}
 	if err != nil {
 		return a.printText(string(raw))
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s\n", text.JSON([]byte(a.redactor.String(string(out)))))
+	_, err = fmt.Fprintf(a.stdout, "%s\n", text.JSON(out))
 	return err
 }
 

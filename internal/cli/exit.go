@@ -115,6 +115,14 @@ func explain(err error, opened bool) *Error {
 		out.Exit, out.Code, out.Where = exitIncomplete, "item-not-recordable", e.Kind.Method()
 		out.Try = "correct the item on the server; nothing was written"
 	}
+	if out.Code == "target-failed" { // it answered, and nobody can use it
+		if e, ok := errors.AsType[*session.ResultError](err); ok {
+			out.Exit, out.Code, out.Where, out.Try = exitIncomplete, "bad-answer", e.Method, "see with -v what it answers; mcprove check judges it"
+		}
+		if e, ok := errors.AsType[*session.RoundsError](err); ok {
+			out.Exit, out.Code, out.Where, out.Try = exitIncomplete, "too-many-rounds", e.Method, "see with --step what it asks"
+		}
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		out.Code, out.Try = "max-time", "give the whole run longer with --max-time"
 		out.Message = "the run did not end within --max-time"
@@ -142,7 +150,7 @@ func place(path string, line, col int) string {
 
 // report prints the error for people, and as the last line for programs.
 func (a *app) report(e *Error) {
-	say := func(s string) string { return text.Block(a.redactor.String(s)) }
+	say := func(s string) string { return text.LogBlock(a.redactor.String(s)) }
 	where := ""
 	if e.Where != "" && !strings.HasPrefix(e.Message, e.Where) {
 		where = say(e.Where) + ": "

@@ -268,6 +268,10 @@ func (k *talk) printFrames(frames []*wire.Frame, x *wire.Exchange, ended error) 
 // build system read it, what must not be seen there.
 func (a *app) printFrame(raw []byte) error {
 	s := a.redactor.String(string(raw))
+	// A secret that JSON spells with escapes is worth more than the spelling.
+	if clean, err := report.Clean(a.redactor, raw); err == nil && strings.Count(string(clean), text.Redacted) > strings.Count(s, text.Redacted) {
+		s = string(clean)
+	}
 	if ci, _ := a.getenv("CI"); a.env.StdoutTTY || ci != "" {
 		if jsonx.Check(raw, jsonx.Lenient) == nil {
 			s = string(text.JSON([]byte(s)))

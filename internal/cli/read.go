@@ -162,7 +162,7 @@ func (k *talk) prompt(ctx context.Context, name string) (jsonx.Raw, error) {
 func unknownItem(what, name string, names []string, does string) *Error {
 	try := "mcprove ls " + what + "s lists them;"
 	if near := rule.Nearest(name, names); len(near) > 0 {
-		try = "did you mean " + strings.Join(near, ", ") + "?"
+		try = "did you mean " + text.Line(strings.Join(near, ", ")) + "?"
 	} else if len(names) == 0 {
 		try = "it shows no " + what + "s;"
 	}
