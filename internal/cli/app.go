@@ -213,6 +213,9 @@ A target is a command after --, a URL, or demo: (a server inside mcprove).`,
 			if near := rule.Nearest(words[0], verbs); len(near) > 0 {
 				try = "mcprove " + near[0]
 			}
+			if slices.Contains([]string{"list", "tools", "resources", "templates", "prompts"}, words[0]) {
+				try = "mcprove ls"
+			}
 			return usage("", try, "unknown verb %q", words[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/text"
+	"github.com/spf13/cobra"
 )
 
 // argument is one k=v or k:=json of a command line.
@@ -32,16 +34,23 @@ func parseArgument(word string) (arg argument, ok bool, err error) {
 	}
 	if n, raw := strings.CutSuffix(name, ":"); raw {
 		arg.name, arg.raw = n, true
-		text, err := maybeFile(value)
+		data, err := maybeFile(value)
 		if err != nil {
 			return arg, true, err
 		}
-		if err := jsonx.Check(text, jsonx.Strict); err != nil {
+		if err := jsonx.Check(data, jsonx.Strict); err != nil {
 			return arg, true, badArguments("", "after := stands JSON: "+n+":=5, "+n+`:='"text"', `+n+`:='["a","b"]'`, "argument %s is no JSON: %v", n, err)
 		}
-		arg.value = string(bytes.TrimSpace(text))
+		arg.value = string(bytes.TrimSpace(data))
 	}
 	return arg, true, nil
+}
+
+// takesArguments tells who writes --name value how arguments are written.
+func takesArguments(cmd *cobra.Command) {
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(cmd.CommandPath(), "arguments are written name=value, without --; "+cmd.CommandPath()+" --help lists the flags", "%v", err)
+	})
 }
 
 func badArguments(where, try, format string, args ...any) *Error {
@@ -123,7 +132,11 @@ func (a *app) readArguments(list []string, whole string) (givenArguments, error)
 			return g, err
 		}
 		if !ok {
-			return g, badArguments("", "write arguments as name=value or name:=JSON; the server's command stands behind --", "%q is no argument", w)
+			try := "write arguments as name=value or name:=JSON; the server's command stands behind --"
+			if strings.HasPrefix(w, "{") {
+				try = "--json '{...}' is the whole object"
+			}
+			return g, badArguments("", try, "%q is no argument", text.Clip(w, 100))
 		}
 		for _, old := range g.set {
 			if old.name == arg.name {

@@ -72,6 +72,7 @@ a member of the form that it asks to fill in.`,
 	f.addTo(cmd, "text", "json")
 	f.addInput(cmd)
 	f.addSave(cmd)
+	takesArguments(cmd)
 	cmd.Flags().StringVar(&whole, "json", "", "the arguments as one `OBJECT`, @FILE, or - for stdin")
 	cmd.Flags().BoolVar(&f.unchecked, "no-check", false, "send what the schema refuses, and to tools that are not listed")
 	return cmd

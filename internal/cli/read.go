@@ -101,6 +101,7 @@ Exit 0: the messages came. 5: the server answered with an error.`,
 	f.addTo(cmd, "text", "json")
 	f.addInput(cmd)
 	f.addSave(cmd)
+	takesArguments(cmd)
 	cmd.Flags().StringVar(&whole, "json", "", "the arguments as one `OBJECT`, @FILE, or - for stdin")
 	cmd.Flags().BoolVar(&f.unchecked, "no-check", false, "send other arguments, and ask for prompts that are not listed")
 	return cmd
