@@ -25,8 +25,8 @@ func TestGuidesShowWhatRuns(t *testing.T) {
 			code.Write(text)
 		}
 	}
-	for _, guide := range []string{"test-in-go.md"} {
-		page, err := os.ReadFile(filepath.Join("..", "docs", "guides", guide))
+	for _, guide := range []string{"docs/guides/test-in-go.md", "README.md"} {
+		page, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(guide)))
 		if err != nil {
 			t.Fatal(err)
 		}
