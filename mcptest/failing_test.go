@@ -139,6 +139,79 @@ var failures = []struct {
 	}},
 	{"step-asks", func(t testing.TB, c *mcptest.Client) { c.Step("tide", nil).Asks("sure") }},
 	{"step-has-ended", func(t testing.TB, c *mcptest.Client) { c.Step("tide", nil).Answer(mcptest.Decline()) }},
+	{"lists-the-same", func(t testing.TB, c *mcptest.Client) {
+		s := harbour()
+		s.Faults = []mock.Fault{mock.On(spec.MethodToolsList).OnTurn(2).OfResult().Reverse("/result/tools")}
+		mcptest.Open(t, s).ListsTheSame()
+	}},
+	{"lists-another-number", func(t testing.TB, c *mcptest.Client) {
+		s := harbour()
+		s.Faults = []mock.Fault{mock.On(spec.MethodToolsList).OnTurn(2).OfResult().Remove("/result/tools/0")}
+		mcptest.Open(t, s).ListsTheSame()
+	}},
+	{"pending-reports", func(t testing.TB, c *mcptest.Client) {
+		p := c.Start("echo", mcptest.Args{"text": "x"}, mcptest.WithProgress())
+		p.Reports(3, time.Second)
+		p.Wait()
+	}},
+	{"pending-sees", func(t testing.TB, c *mcptest.Client) {
+		p := c.Start("echo", mcptest.Args{"text": "x"})
+		p.Sees(spec.NotificationMessage, time.Second)
+		p.Wait()
+	}},
+	{"pending-cancel", func(t testing.TB, c *mcptest.Client) {
+		p := c.Start("echo", mcptest.Args{"text": "x"})
+		<-p.Done()
+		p.Cancel()
+	}},
+	{"stays-silent", func(t testing.TB, c *mcptest.Client) {
+		server := mock.New(changing())
+		c = mcptest.Open(t, server)
+		c.Subscribe("tools")
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			server.Change(mock.Change{RemoveTools: []string{"count"}})
+		}()
+		c.StaysSilent(spec.NotificationToolsListChanged, 500*time.Millisecond)
+		<-done
+	}},
+	{"subscription-next", func(t testing.TB, c *mcptest.Client) {
+		mcptest.Open(t, changing()).Subscribe("tools").Next(time.Millisecond)
+	}},
+	{"subscribe", func(t testing.TB, c *mcptest.Client) {
+		s := changing()
+		s.Faults = []mock.Fault{mock.On(spec.MethodListen).Error(-32603, "no listeners today")}
+		mcptest.Open(t, s).Subscribe("tools")
+	}},
+	{"image", func(t testing.TB, c *mcptest.Client) { c.CallTool("tide", nil).Image() }},
+	{"blob", func(t testing.TB, c *mcptest.Client) { c.ReadResource("file:///log").Blob() }},
+	{"structured-of-tool-error", func(t testing.TB, c *mcptest.Client) { c.CallTool("sunk", nil).Structured() }},
+	{"endless-pages", func(t testing.TB, c *mcptest.Client) {
+		s := harbour()
+		s.PageSize, s.Faults = 1, []mock.Fault{mock.On(spec.MethodToolsList).RepeatCursor()}
+		for range mcptest.Open(t, s).Tools() {
+		}
+	}},
+	{"no-list", func(t testing.TB, c *mcptest.Client) {
+		s := harbour()
+		s.Faults = []mock.Fault{mock.On(spec.MethodToolsList).OfResult().Set("/result/tools", `7`)}
+		mcptest.Open(t, s, mcptest.Lax).HasTool("echo")
+	}},
+	{"notify", func(t testing.TB, c *mcptest.Client) {
+		s := harbour()
+		s.Faults = []mock.Fault{mock.On(spec.NotificationCancelled).HTTP(400, "text/plain", "no")}
+		mcptest.Open(t, s, mcptest.Lax).Notify(spec.NotificationCancelled, mcptest.Args{"requestId": 1})
+	}},
+	{"with-subtest", func(t testing.TB, c *mcptest.Client) { c.With(t).HasTool("ecko") }},
+	{"asks-in-vain-of-client", func(t testing.TB, c *mcptest.Client) { c.AsksInVain(spec.MethodRootsList) }},
+	{"step-reply", func(t testing.TB, c *mcptest.Client) {
+		mcptest.Open(t, harbour(), mcptest.OnElicit()).Step("sail", nil).Reply()
+	}},
+	{"step-answers", func(t testing.TB, c *mcptest.Client) {
+		mcptest.Open(t, harbour(), mcptest.OnElicit()).Step("sail", nil).Answer()
+	}},
+	{"unknown-option", func(t testing.TB, c *mcptest.Client) { mcptest.Open(t, harbour(), mcptest.Revision("2025-06-31")) }},
 	{"no-answer", func(t testing.TB, c *mcptest.Client) { c.CallTool("sail", nil) }},
 }
 

@@ -105,7 +105,7 @@ func (p *Pending) Reports(progress float64, within time.Duration) {
 		}
 		last = strconv.FormatFloat(got.Progress, 'g', -1, 64)
 		return got.Progress >= progress
-	}, func() { p.c.t.Errorf("%s reported %s within %s, want %v", p.name, last, within, progress) })
+	}, func(when string) { p.c.t.Errorf("%s reported %s%s, want %v", p.name, last, when, progress) })
 }
 
 // Sees asserts that a notification of the method comes for the call within the
@@ -113,10 +113,10 @@ func (p *Pending) Reports(progress float64, within time.Duration) {
 func (p *Pending) Sees(method string, within time.Duration) *wire.Frame {
 	p.c.t.Helper()
 	return p.await(within, func(f *wire.Frame) bool { return f.Message().Method == method },
-		func() { p.c.t.Errorf("no %s came for %s within %s", method, p.name, within) })
+		func(when string) { p.c.t.Errorf("no %s came for %s%s", method, p.name, when) })
 }
 
-func (p *Pending) await(within time.Duration, match func(*wire.Frame) bool, fail func()) *wire.Frame {
+func (p *Pending) await(within time.Duration, match func(*wire.Frame) bool, fail func(when string)) *wire.Frame {
 	p.c.t.Helper()
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()
@@ -134,7 +134,7 @@ func (p *Pending) await(within time.Duration, match func(*wire.Frame) bool, fail
 			}
 		}
 		if ended {
-			fail()
+			fail(" before it ended")
 			return nil
 		}
 		select {
@@ -142,7 +142,7 @@ func (p *Pending) await(within time.Duration, match func(*wire.Frame) bool, fail
 		case <-p.done:
 			ended = true // what came with the answer is there now
 		case <-deadline.C:
-			fail()
+			fail(" within " + within.String())
 			return nil
 		}
 	}
