@@ -78,7 +78,10 @@ func rulePage(r *check.Rule) []byte {
 	fmt.Fprintf(&b, "# %s\n\n%s.\n\n", r.ID, upperFirst(r.Title))
 	fmt.Fprintf(&b, "| | |\n|---|---|\n| level | %s; a finding %s |\n| basis | %s |\n| section | %s |\n| revisions | %s |\n| transport | %s |\n| judged | %s |\n",
 		r.Level, severityWords[r.Severity()], basisWords[r.Basis], sectionLink(r.Section), r.In, transportWord(r), howJudged(r))
-	if r.Needs != "" {
+	switch {
+	case strings.HasPrefix(r.Needs, "--token-"):
+		fmt.Fprintf(&b, "| needs | `%s FILE` |\n", r.Needs)
+	case r.Needs != "":
 		fmt.Fprintf(&b, "| needs | `%s`, where the server offers nothing by itself |\n", r.Needs)
 	}
 	fmt.Fprintf(&b, "\n**Why.** %s.\n\n**Fix.** %s.\n", upperFirst(r.Why), upperFirst(r.Fix))

@@ -125,6 +125,7 @@ var topics = [][]Rule{
 	secSessionLeakRules,
 	secPatternRules,
 	authRules,
+	tokenRules,
 	httpNotificationRules,
 	httpStatusRules,
 	httpStreamRules,

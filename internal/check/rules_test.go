@@ -20,6 +20,7 @@ import (
 	"github.com/mcprove/mcprove/rule"
 	"github.com/mcprove/mcprove/spec"
 	"github.com/mcprove/mcprove/transport"
+	"github.com/mcprove/mcprove/wire"
 )
 
 // carrier is a way to reach a mock without sockets and processes.
@@ -134,7 +135,23 @@ func runBy(t *testing.T, script mock.Script, at stage, o check.Options) *check.R
 		script.SSEPath = ssePath
 	}
 	o.Revision = at.revision
-	return runOn(t, script, carriers[i].target, o)
+	target := carriers[i].target
+	if guarded(script) {
+		if o.Tokens == (probe.Tokens{}) {
+			o.Tokens = check.GuardTokens
+		}
+		target = func(s *mock.Server) transport.Target {
+			return &transport.Handler{Handler: s, Name: "mock", Header: []wire.HeaderField{{Name: probe.HeaderAuthorization, Value: probe.Bearer(o.Tokens.Own)}}}
+		}
+	}
+	return runOn(t, script, target, o)
+}
+
+// guarded reports whether a server takes tokens, so that its target needs one.
+func guarded(script mock.Script) bool {
+	return slices.ContainsFunc(script.Faults, func(f mock.Fault) bool {
+		return slices.ContainsFunc(f.Conditions, func(c mock.Condition) bool { return c.Name == probe.HeaderAuthorization })
+	})
 }
 
 // judgeAt judges a target.

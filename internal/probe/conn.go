@@ -51,11 +51,13 @@ type Conn struct {
 	initialized *Exchange
 	agreed      spec.Revision
 	session     string
-	ended       bool
-	over        bool // the server ended the session
-	reply       Reply
-	replied     []*wire.Frame
-	changed     chan struct{} // closed and replaced when anything came
+	// See [Conn.As].
+	token, alias string
+	ended        bool
+	over         bool // the server ended the session
+	reply        Reply
+	replied      []*wire.Frame
+	changed      chan struct{} // closed and replaced when anything came
 }
 
 // call is an exchange that is still growing. The connection's lock guards it.
@@ -412,6 +414,7 @@ func (c *Conn) start(ctx context.Context, r *Request) *call { return c.begin(ctx
 // begin is start; alone says that the caller keeps all others from sending.
 func (c *Conn) begin(ctx context.Context, r *Request, alone bool) *call {
 	c.mu.Lock()
+	r = c.disguised(r)
 	c.lastID++
 	id := r.id
 	if id == nil {

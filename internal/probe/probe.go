@@ -40,6 +40,8 @@ type Options struct {
 	// StateTTL is how long a requestState of the server is valid, zero when
 	// it is not known.
 	StateTTL time.Duration
+	// Tokens are further access tokens, for rules on them.
+	Tokens Tokens
 	// MaxListBytes is the ceiling for the answers to tools/list together, zero
 	// for DefaultListBytes. One that the user named counts for more.
 	MaxListBytes int
