@@ -174,17 +174,21 @@ func audienceChecked(c *probe.Case) {
 		case !control.OK():
 			c.Skip("%s with the token of the target does not work either: %s", m, control.Brief())
 		default:
-			audience(c, x, control, tokens)
+			audience(c, x, anybody, control, tokens)
 		}
 		return
 	}
 	c.Skip("the server serves %s without any token, so that none protects it", strings.Join(methods, " and "))
 }
 
-// audience judges what came for a token that was made for another server.
-func audience(c *probe.Case, x, control *probe.Exchange, tokens probe.Tokens) {
+// audience judges what came for a token that was made for another server, beside what
+// did for none and for the right one.
+func audience(c *probe.Case, x, anybody, control *probe.Exchange, tokens probe.Tokens) {
 	own, other := claimsOf(tokens.Own), claimsOf(tokens.OtherAudience)
-	const what = "a token that was issued for another server"
+	const (
+		what   = "a token that was issued for another server"
+		served = "the token of the target is served"
+	)
 	switch got := x.Brief(); {
 	case x.Busy(), overloaded(x):
 		c.Skip("%s was turned away: %s", what, got)
@@ -193,7 +197,7 @@ func audience(c *probe.Case, x, control *probe.Exchange, tokens probe.Tokens) {
 	case x.OK() && other.namesAny(own):
 		c.Skip("both tokens have one audience in common, which may be this server: %s takes one that was made for another", flagOtherAudience)
 	case x.OK():
-		c.Fail(x, "%s with %s was accepted: it is answered by %s", x.Method, what, got).And(control)
+		c.Fail(x, "%s with %s was accepted: got %s; without a token: %s", x.Method, what, got, anybody.Brief()).And(anybody)
 	case x.Head == nil:
 		c.Skip("%s with %s was not answered: %s", x.Method, what, got)
 	case x.Status() == http.StatusUnauthorized && other.invalid(time.Now()):
@@ -203,11 +207,11 @@ func audience(c *probe.Case, x, control *probe.Exchange, tokens probe.Tokens) {
 	case x.Status() == http.StatusUnauthorized:
 		c.Pass(x)
 	case x.Status() >= http.StatusInternalServerError, success(x) && x.Is(spec.CodeInternalError):
-		c.Fail(x, "%s with %s was not refused with HTTP 401: got %s", x.Method, what, got).And(control)
+		c.Fail(x, "%s with %s was not refused with HTTP 401: got %s; %s", x.Method, what, got, served).And(control)
 	case x.Refused():
-		c.Warn(x, "%s with %s was refused, but not with HTTP 401: got %s", x.Method, what, got).And(control)
+		c.Warn(x, "%s with %s was refused, but not with HTTP 401: got %s; %s", x.Method, what, got, served).And(control)
 	default:
-		c.Warn(x, "%s with %s was neither served nor refused with HTTP 401: got %s", x.Method, what, got).And(control)
+		c.Warn(x, "%s with %s was neither served nor refused with HTTP 401: got %s; %s", x.Method, what, got, served).And(control)
 	}
 }
 
@@ -265,7 +269,7 @@ func freshToken(c *probe.Case) {
 	case !after.OK():
 		c.Skip("the session is gone for its first token too: %s", after.Brief())
 	default:
-		c.Warn(x, "%s with a fresh token of the same user was not served in a session of the first one: got %s; it is in a session of its own", r.Method, x.Brief()).And(after, alone)
+		c.Warn(x, "%s with a fresh token of the same user was not served in a session of the first one: got %s; it is served in a session of its own", r.Method, x.Brief()).And(after, alone)
 	}
 }
 

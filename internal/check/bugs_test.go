@@ -39,7 +39,12 @@ type play struct {
 	Tools     string     `yaml:"tools"`
 	Server    *bugServer `yaml:"server"`
 	Run       struct {
-		Tools map[string]string `yaml:"tools"`
+		Tools  map[string]string `yaml:"tools"`
+		Tokens struct {
+			Own           string `yaml:"own"`
+			OtherAudience string `yaml:"other-audience"`
+			SameUser      string `yaml:"same-user"`
+		} `yaml:"tokens"`
 	} `yaml:"run"`
 	Transport string `yaml:"transport"`
 	Revision  string `yaml:"revision"`
@@ -52,6 +57,7 @@ type play struct {
 	Not     []string   `yaml:"not"`
 	NotFail []string   `yaml:"not-fail"`
 	Never   []string   `yaml:"never"`
+	NotRun  []string   `yaml:"not-run"`
 	Most    *int       `yaml:"most"`
 }
 
@@ -181,6 +187,18 @@ func (p *play) judge(t *testing.T, b *bug, outcomes map[string]check.Outcome) {
 			t.Errorf("want a pass: %s: %s %s", id, o.Status, o.Reason)
 		}
 	}
+	for _, id := range p.NotRun {
+		if o := outcomes[id]; o.Status != rule.Skip || !strings.HasPrefix(o.Reason, "not run: ") {
+			t.Errorf("want it not to be run: %s: %s %s", id, o.Status, o.Reason)
+		}
+	}
+	for _, token := range []string{p.Run.Tokens.Own, p.Run.Tokens.OtherAudience, p.Run.Tokens.SameUser} {
+		for _, o := range outcomes {
+			if token != "" && strings.Contains(show(o), token) {
+				t.Errorf("a token is shown: %s", show(o))
+			}
+		}
+	}
 }
 
 // compare holds the words and the evidence of a finding to the row.
@@ -290,6 +308,7 @@ func (p *play) serve(t *testing.T) (map[string]check.Outcome, []string) {
 	for name, args := range p.Run.Tools {
 		o.Tools[name] = json.RawMessage(args)
 	}
+	o.Tokens = probe.Tokens(p.Run.Tokens)
 	kind := transport.Stdio
 	if p.Transport == "http" {
 		kind = transport.StreamableHTTP

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,6 +104,10 @@ func (f *bugFault) place(t *testing.T, s mock.Script) mock.Place {
 		p = p.OfCode(spec.CodeResourceNotFound)
 	case "unknown-session":
 		p = p.When(mock.HasHeader(spec.HeaderSessionID), mock.HeaderIs(spec.HeaderProtocolVersion, spec.Rev20251125.String())).OfCode(spec.CodeInvalidRequest)
+	case "other-audience":
+		p = p.When(bearer("TOKEN_FOR_OTHER_AUDIENCE"))
+	case "same-user-in-session": // its first list is the one in a session of its own
+		p = p.When(bearer("A_TOKEN_2_SAME_SUBJECT")).OnTurn(2)
 	case "unserved-version":
 		for _, r := range s.Revisions {
 			p = p.When(mock.Not(mock.ParamIs("/protocolVersion", string(jsonx.Quote(r.String())))))
@@ -138,6 +143,20 @@ var bugScripts = map[string]func() mock.Script{
 		return mock.Script{Tools: []mock.Tool{reading("show_log", []byte(`{"content":[{"type":"text","text":"`+log+`"}]}`))}}
 	},
 	"tools-only": func() mock.Script { return ofTools(reading("lookup", nil)) },
+	// It knows who issued a token, and not for whom.
+	"takes-tokens": func() mock.Script {
+		s := mock.Script{Tools: []mock.Tool{reading("lookup", nil)}}
+		invalid := mock.On("")
+		for _, known := range []string{"A_TOKEN_1", "A_TOKEN_2_SAME_SUBJECT", "TOKEN_FOR_OTHER_AUDIENCE"} {
+			invalid = invalid.When(mock.Not(bearer(known)))
+		}
+		challenge := wire.HeaderField{Name: "WWW-Authenticate", Value: `Bearer resource_metadata="https://example.com/.well-known/oauth-protected-resource"`}
+		s.Faults = []mock.Fault{
+			invalid.HTTP(http.StatusUnauthorized, "", "", challenge),
+			mock.On("").When(mock.NoHeader(probe.HeaderAuthorization)).HTTP(http.StatusUnauthorized, "", "", challenge),
+		}
+		return s
+	},
 	"read-and-delete": func() mock.Script {
 		return ofTools(
 			reading("read_public", nil),
@@ -174,6 +193,11 @@ var bugScripts = map[string]func() mock.Script{
 		}
 		return s
 	},
+}
+
+// bearer holds for requests that carry a token.
+func bearer(token string) mock.Condition {
+	return mock.HeaderIs(probe.HeaderAuthorization, probe.Bearer(token))
 }
 
 // ofTools is a server of the modern era with tools alone.

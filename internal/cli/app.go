@@ -46,11 +46,12 @@ type app struct {
 	stdout   io.Writer
 	stderr   io.Writer
 	redactor *text.Redactor
-	secrets  []string // values that must appear nowhere
-	opened   bool     // the server answered
-	serving  bool     // the run serves until it is told to end: that is no interruption
-	judging  string   // verb that owes its reader a JSON object, whatever happens
-	asking   bool     // that verb asks, and judges nothing
+	secrets  []string          // values that must appear nowhere
+	tokens   map[string]string // read out of files, by path
+	opened   bool              // the server answered
+	serving  bool              // the run serves until it is told to end: that is no interruption
+	judging  string            // verb that owes its reader a JSON object, whatever happens
+	asking   bool              // that verb asks, and judges nothing
 	began    time.Time
 	exit     int // decided by the verb when it returns no error
 }

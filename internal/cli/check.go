@@ -42,6 +42,7 @@ type checkFlags struct {
 	quick      bool
 	listBytes  int
 	intrusive  bool
+	tokens     furtherTokens
 }
 
 func (f *checkFlags) add(cmd *cobra.Command) {
@@ -55,6 +56,7 @@ func (f *checkFlags) add(cmd *cobra.Command) {
 	fs.DurationVar(&f.stateTTL, "state-ttl", 0, "how long a requestState of the server is valid, so that its expiry can be seen")
 	fs.BoolVar(&f.quick, "quick", false, "run the three tests to adopt first, in the newest revision served: a foreign Origin; concurrent requests with unique and with equal ids; the size of tools/list, and whether it changes by calls")
 	fs.BoolVar(&f.intrusive, "intrusive", false, "judge the rules that put a load on the server too: long bodies, deep JSON, slow clients, many sessions, texts that keep patterns busy")
+	f.tokens.add(fs)
 	fs.IntVar(&f.listBytes, "max-list-bytes", 0, "fail a tools/list of more than this many bytes (default: warn above 65536)")
 	fs.StringVar(&f.failOn, "fail-on", "", "mildest status that fails: fail or warn (default fail)")
 	fs.StringVar(&f.baseline, "baseline", "", "`FILE` of accepted findings (default: "+baselineFile+" where it exists)")
@@ -100,6 +102,7 @@ judges every target in it and compares what they show.`,
   mcprove check http://127.0.0.1:3000/mcp -- node server.js
   mcprove check --quick http://127.0.0.1:3000/mcp
   mcprove check --intrusive http://127.0.0.1:3000/mcp -- node server.js
+  mcprove check --token mine.txt --token-other-audience theirs.txt https://example.com/mcp
   mcprove check --tool 'search={"query":"go"}' --only tools -- ./my-server
   mcprove check -o github --report junit=check.xml --config mcprove.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -131,6 +134,10 @@ func (a *app) check(cmd *cobra.Command, args []string, tf *targetFlags, of *outp
 	if err != nil {
 		return err
 	}
+	if plan.tokens, err = cf.tokens.read(a, targets); err != nil {
+		return err
+	}
+	plan.overHTTP = cf.tokens.given(tf.token)
 	baseline, err := a.readBaseline(plan)
 	if err != nil {
 		return err
@@ -191,7 +198,7 @@ func (a *app) checkTargets(cmd *cobra.Command, tf *targetFlags, args []string) (
 	var out []*target
 	for _, name := range slices.Sorted(maps.Keys(c.servers)) {
 		one := *tf
-		one.server = name
+		one.server, one.several = name, true
 		t, err := a.resolve(&one, nil, nil)
 		if err != nil {
 			return nil, err
@@ -243,8 +250,11 @@ type checkPlan struct {
 	start     time.Duration // zero where the user said nothing of it
 	intrusive bool
 	whole     bool // the user bounds the run by --max-time
+	tokens    probe.Tokens
 	// given are the flags that a run needs to come to the same verdict again.
 	given []string
+	// overHTTP are those of a target over HTTP alone.
+	overHTTP []string
 }
 
 func (f *checkFlags) plan(s checkConfig) (*checkPlan, error) {

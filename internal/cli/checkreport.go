@@ -132,6 +132,9 @@ func (c *checkRun) repeat(t *target, id, revision string) string {
 	if len(c.plan.revisions) > 0 {
 		words = append(words, "--revision", revision)
 	}
+	if _, is := t.Target.(*transport.HTTP); is {
+		words = append(words, c.plan.overHTTP...)
+	}
 	words = slices.Concat(words, c.plan.given, c.flags.given(), t.words)
 	for i, w := range words {
 		words[i] = text.ShellWord(w)

@@ -425,6 +425,8 @@ func (v *visit) judge(ctx context.Context, to transport.Target, r spec.Revision,
 		}
 		return mine
 	}
+	o.Tokens = c.plan.tokens
+	o.Tokens.Own = bearerOf(v.target)
 	o.Started = v.target.beside != nil
 	o.MaxListBytes = c.plan.listBytes
 	o.Intrusive = c.plan.intrusive

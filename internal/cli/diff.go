@@ -79,6 +79,7 @@ func (a *app) diffCommand() *cobra.Command {
 			}, &j, &of, newer.settings, tf.verbose)
 		},
 	}
+	tf.several = true
 	tf.add(cmd)
 	of.add(cmd)
 	j.add(cmd)

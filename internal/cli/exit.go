@@ -58,7 +58,7 @@ var reasonExits = map[transport.Reason]struct {
 	transport.TimedOut:    {exitUnreachable, "timed-out", "give it longer with --timeout or --max-time"},
 	transport.NotFound:    {exitUnreachable, "wrong-path", "check the path of the URL; MCP endpoints are often at /mcp"},
 	transport.NotMCP:      {exitUnreachable, "not-mcp", "check the path of the URL; what answered does not speak MCP"},
-	transport.AuthNeeded:  {exitAuth, "auth-needed", "pass credentials with --header 'Authorization: ...'"},
+	transport.AuthNeeded:  {exitAuth, "auth-needed", "pass credentials with --token FILE or --header 'Authorization: ...'"},
 	transport.Redirected:  {exitUnreachable, "redirected", "redirects are not followed: use the URL it points to, if you trust it"},
 	transport.BadStatus:   {exitUnreachable, "bad-status", "look at the server's log"},
 	transport.BadHTTP:     {exitUnreachable, "bad-http", "what answered does not speak HTTP/1.1 properly"},

@@ -28,6 +28,7 @@ type targetFlags struct {
 	era      string
 	revision string
 	headers  []string
+	token    string
 	env      []string
 	minimal  bool
 	cwd      string
@@ -37,6 +38,7 @@ type targetFlags struct {
 	verbose  bool
 
 	manyRevisions bool // the verb judges: it has a --revision of its own, and waits less
+	several       bool // there are further targets, to which a token may go
 }
 
 func (f *targetFlags) add(cmd *cobra.Command) {
@@ -48,6 +50,7 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 		fs.StringVar(&f.revision, "revision", "", "ask for this protocol `DATE`, such as 2025-11-25")
 	}
 	fs.StringArrayVarP(&f.headers, "header", "H", nil, "HTTP header 'Name: value', sent to the target only (repeatable)")
+	fs.StringVar(&f.token, flagToken[2:], "", "send the token in `FILE` to the target: Authorization: Bearer TOKEN")
 	fs.StringArrayVarP(&f.env, "env", "e", nil, "KEY=VALUE for the command (repeatable)")
 	fs.BoolVar(&f.minimal, "minimal-env", false, "give the command only PATH, HOME and the like, and --env")
 	fs.StringVar(&f.cwd, "cwd", "", "start the command in `DIR`")
@@ -214,6 +217,9 @@ func (a *app) override(f *targetFlags, sc *serverConfig, t *target) error {
 			return usage("--header", "write it as 'Name: value'", "a header has no colon")
 		}
 		sc.header[strings.TrimSpace(k)] = strings.TrimSpace(v)
+	}
+	if err := a.bearer(f, sc); err != nil {
+		return err
 	}
 	a.learn(sc.env)
 	a.learnHeaders(sc.header)

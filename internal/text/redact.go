@@ -12,9 +12,9 @@ import (
 // Redacted stands in every output where a secret stood.
 const Redacted = "[redacted]"
 
-// minSecret is the shortest value that is redacted wherever it occurs: shorter
+// MinSecret is the shortest value that is redacted wherever it occurs: shorter
 // ones ("1", "true", "dev") would blank out ordinary words.
-const minSecret = 6
+const MinSecret = 6
 
 // Redactor removes secrets from text. The zero value knows only the shapes of
 // well-known secrets; Add teaches it values.
@@ -27,7 +27,7 @@ type Redactor struct {
 // shorter than six bytes are not taken.
 func (r *Redactor) Add(values ...string) {
 	for _, v := range values {
-		if len(v) >= minSecret && !slices.Contains(r.values, v) {
+		if len(v) >= MinSecret && !slices.Contains(r.values, v) {
 			r.values = append(r.values, v)
 		}
 	}
