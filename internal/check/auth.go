@@ -41,9 +41,7 @@ var authRules = []Rule{
 // guardedPrompt is a server that gives one prompt to those who have a token.
 func guardedPrompt(s *mock.Script) {
 	s.Prompts = append(s.Prompts, mock.Prompt{Definition: []byte(`{"name":"` + guardedName + `","description":"The orders for the night, for the crew alone."}`)})
-	guardPrompt(s, wire.HeaderField{
-		Name: challengeHeader, Value: `Bearer resource_metadata="https://example.com/.well-known/oauth-protected-resource"`,
-	})
+	guardPrompt(s, guardChallenge)
 }
 
 const guardedName = "night_orders"

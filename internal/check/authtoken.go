@@ -33,22 +33,15 @@ var tokenRules = []Rule{
 			Why:   "whoever runs another server of the same issuer gets in here with the tokens of its users",
 			Fix:   "accept a token only where its audience names this server, and answer HTTP 401 otherwise, before the request is looked at",
 			Detail: "judged with a token that you give, by the greeting, or by a list where that is served to everybody. It fails where the token is served, and where " +
-				"the server breaks at it: HTTP 500, or error -32603. It is a warning where access is refused by anything but HTTP 401. " +
+				"the server breaks at it: HTTP 500, or error -32603. It is a warning where access is refused by anything but HTTP 401, at which clients get another token. " +
 				"Nothing is said of a server that serves the same without a token, of one that refuses the token it is asked with, and where the two tokens, " +
 				"as far as they can be read, do not differ in their audience alone",
 		},
 		In: since2506, Check: audienceChecked, Apart: true, Needs: flagOtherAudience,
-		Break: Break{Base: guardedServer, Change: func(s *mock.Script) { admit(s, GuardTokens.OtherAudience) }},
-		Breaks: []Break{
-			{Base: guardedServer, Change: func(s *mock.Script) {
-				admit(s, GuardTokens.OtherAudience, ofOthers.HTTP(http.StatusInternalServerError, "", ""))
-			}},
-			{Base: guardedServer, Change: func(s *mock.Script) {
-				admit(s, GuardTokens.OtherAudience, ofOthers.Error(spec.CodeInternalError, "jwt audience invalid"))
-			}},
-			{Base: guardedServer, Change: func(s *mock.Script) { admit(s, GuardTokens.OtherAudience, ofOthers.HTTP(http.StatusForbidden, "", "")) }},
-			{Base: openGreeting, Change: func(s *mock.Script) { admit(s, GuardTokens.OtherAudience) }},
-		},
+		Break: Break{Base: guardedServer, Change: func(s *mock.Script) {
+			f := &s.Faults[len(s.Faults)-1]
+			f.Place = f.When(notBearer(GuardTokens.OtherAudience))
+		}},
 	},
 	{
 		Info: rule.Info{
@@ -62,53 +55,30 @@ var tokenRules = []Rule{
 		In: streamable, Check: freshToken, Apart: true, Needs: flagSameUser,
 		// Every second list that is asked for with that token is the one in a session of
 		// the other.
-		Break: Break{Base: guardedServer, Faults: []mock.Fault{ofSameUser.EveryTurn(2).HTTP(http.StatusUnauthorized, "", "", guardChallenge)}},
-		Breaks: []Break{
-			{Base: guardedServer, Faults: []mock.Fault{ofSameUser.EveryTurn(2).HTTP(http.StatusNotFound, "", "")}},
-		},
+		Break: Break{Base: guardedServer, Faults: []mock.Fault{
+			mock.On(spec.MethodToolsList).When(mock.HeaderIs(probe.HeaderAuthorization, probe.Bearer(GuardTokens.SameUser))).EveryTurn(2).HTTP(http.StatusUnauthorized, "", "", guardChallenge),
+		}},
 	},
 }
 
 // GuardTokens are those that the mock knows which asks for a token.
 var GuardTokens = probe.Tokens{Own: "mock-token-of-alice", OtherAudience: "mock-token-for-another-server", SameUser: "mock-token-of-alice-renewed"}
 
-var (
-	ofOthers   = mock.On("").When(mock.HeaderIs(probe.HeaderAuthorization, probe.Bearer(GuardTokens.OtherAudience)))
-	ofSameUser = mock.On(spec.MethodToolsList).When(mock.HeaderIs(probe.HeaderAuthorization, probe.Bearer(GuardTokens.SameUser)))
-
-	guardChallenge = wire.HeaderField{
-		Name: challengeHeader, Value: `Bearer resource_metadata="https://example.com/.well-known/oauth-protected-resource"`,
-	}
-)
-
-// guardedServer is a server that serves nothing without a token.
-func guardedServer(s *mock.Script) { guard(s, mock.On("")) }
-
-// openGreeting is one that tells everybody what it is, and nothing else.
-func openGreeting(s *mock.Script) {
-	for _, m := range []string{spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourceTemplatesList} {
-		guard(s, mock.On(m))
-	}
+var guardChallenge = wire.HeaderField{
+	Name: challengeHeader, Value: `Bearer resource_metadata="https://example.com/.well-known/oauth-protected-resource"`,
 }
 
-func guard(s *mock.Script, at mock.Place) {
-	for _, stranger := range []mock.Place{at.When(mock.NoHeader(probe.HeaderAuthorization)), at.When(notBearer(GuardTokens.Own), notBearer(GuardTokens.SameUser))} {
-		s.Faults = append(s.Faults, stranger.HTTP(http.StatusUnauthorized, "", "", guardChallenge))
-	}
+// guardedServer is a server that serves nothing without a token.
+func guardedServer(s *mock.Script) {
+	at := mock.On("")
+	refusal := at.When(mock.NoHeader(probe.HeaderAuthorization)).HTTP(http.StatusUnauthorized, "", "", guardChallenge)
+	s.Faults = append(s.Faults, refusal)
+	refusal.Place = at.When(notBearer(GuardTokens.Own), notBearer(GuardTokens.SameUser))
+	s.Faults = append(s.Faults, refusal)
 }
 
 func notBearer(token string) mock.Condition {
 	return mock.Not(mock.HeaderIs(probe.HeaderAuthorization, probe.Bearer(token)))
-}
-
-// admit makes a guarded server take a further token, with what comes of that.
-func admit(s *mock.Script, token string, then ...mock.Fault) {
-	for i := range s.Faults {
-		if f := &s.Faults[i]; slices.Contains(f.Conditions, notBearer(GuardTokens.Own)) {
-			f.Place = f.When(notBearer(token))
-		}
-	}
-	s.Faults = append(s.Faults, then...)
 }
 
 // visitor is somebody who asks the server something on a connection of their own.
@@ -124,26 +94,32 @@ var (
 
 // asks greets the server as a client does, and asks for a list where a method names
 // one. It returns the last answer; nil, and the case is skipped, where there is no
-// connection.
+// connection, or the server takes no requests.
 func (v visitor) asks(c *probe.Case, method string) *probe.Exchange {
 	conn := c.Dial()
 	if conn == nil {
 		return nil
 	}
 	conn.As(v.token, v.whose)
-	greeting := probe.GreetingMethod(c.Probe().Revision())
+	ask := func() *probe.Exchange { return c.SendOn(conn, c.Request(method, "")) }
+	var x *probe.Exchange
 	if !c.Probe().Legacy() {
-		return c.SendOn(conn, c.Request(method, ""))
+		x = ask()
+	} else {
+		x = conn.Greet(c.Context(), "{}")
+		if x.OK() && conn.Agreed() != c.Probe().Revision() {
+			c.Disagreed(x)
+			return nil
+		}
+		if x.OK() && method != x.Method {
+			x = ask()
+		}
 	}
-	x := conn.Greet(c.Context(), "{}")
-	if x.OK() && conn.Agreed() != c.Probe().Revision() {
-		c.Disagreed(x)
+	if x.Busy() {
+		c.Skip("%s", probe.Busy)
 		return nil
 	}
-	if method == greeting || !x.OK() {
-		return x
-	}
-	return c.SendOn(conn, c.Request(method, ""))
+	return x
 }
 
 func audienceChecked(c *probe.Case) {
@@ -185,34 +161,42 @@ func audienceChecked(c *probe.Case) {
 // did for none and for the right one.
 func audience(c *probe.Case, x, anybody, control *probe.Exchange, tokens probe.Tokens) {
 	own, other := claimsOf(tokens.Own), claimsOf(tokens.OtherAudience)
-	const (
-		what   = "a token that was issued for another server"
-		served = "the token of the target is served"
-	)
-	switch got := x.Brief(); {
-	case x.Busy(), overloaded(x):
-		c.Skip("%s was turned away: %s", what, got)
+	refused := x.Status() == http.StatusUnauthorized
+	why := ""
+	switch {
+	case overloaded(x), x.Head == nil:
+		why = "it was not answered: " + x.Brief()
 	case other.names(own):
-		c.Skip("both tokens name the same audience: %s takes one that was made for another server", flagOtherAudience)
+		why = "both tokens name the same audience"
 	case x.OK() && other.namesAny(own):
-		c.Skip("both tokens have one audience in common, which may be this server: %s takes one that was made for another", flagOtherAudience)
-	case x.OK():
-		c.Fail(x, "%s with %s was accepted: got %s; without a token: %s", x.Method, what, got, anybody.Brief()).And(anybody)
-	case x.Head == nil:
-		c.Skip("%s with %s was not answered: %s", x.Method, what, got)
-	case x.Status() == http.StatusUnauthorized && other.invalid(time.Now()):
-		c.Skip("the token for another server is not valid at this time, as it says itself: that it is refused says nothing of its audience")
-	case x.Status() == http.StatusUnauthorized && own.differ(other, "iss"):
-		c.Skip("the two tokens are of different issuers: that one is refused says nothing of its audience")
-	case x.Status() == http.StatusUnauthorized:
+		why = "both tokens have one audience in common, which may be this server"
+	case refused && other.invalid(time.Now()):
+		why = "it is not valid at this time, as it says itself: that it is refused says nothing of its audience"
+	case refused && own.differ(other, "iss"):
+		why = "it is of another issuer: that it is refused says nothing of its audience"
+	case refused:
 		c.Pass(x)
-	case x.Status() >= http.StatusInternalServerError, success(x) && x.Is(spec.CodeInternalError):
-		c.Fail(x, "%s with %s was not refused with HTTP 401: got %s; %s", x.Method, what, got, served).And(control)
-	case x.Refused():
-		c.Warn(x, "%s with %s was refused, but not with HTTP 401: got %s; %s", x.Method, what, got, served).And(control)
-	default:
-		c.Warn(x, "%s with %s was neither served nor refused with HTTP 401: got %s; %s", x.Method, what, got, served).And(control)
+		return
 	}
+	if why != "" {
+		c.Skip("nothing can be said of the token for another server: %s", why)
+		return
+	}
+	blame, what := c.Fail, "was not refused with HTTP 401"
+	switch {
+	case x.OK():
+		what, control = "was accepted", anybody
+	case x.Status() >= http.StatusInternalServerError, success(x) && x.Is(spec.CodeInternalError):
+	case x.Refused():
+		blame, what = c.Warn, "was refused, but not with HTTP 401"
+	default:
+		blame, what = c.Warn, "was neither served nor refused with HTTP 401"
+	}
+	of := "the token of the target"
+	if control == anybody {
+		of = "no token"
+	}
+	blame(x, "%s with a token that was issued for another server %s: got %s; with %s: %s", x.Method, what, x.Brief(), of, control.Brief()).And(control)
 }
 
 func freshToken(c *probe.Case) {

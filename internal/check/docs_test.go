@@ -78,8 +78,9 @@ func rulePage(r *check.Rule) []byte {
 	fmt.Fprintf(&b, "# %s\n\n%s.\n\n", r.ID, upperFirst(r.Title))
 	fmt.Fprintf(&b, "| | |\n|---|---|\n| level | %s; a finding %s |\n| basis | %s |\n| section | %s |\n| revisions | %s |\n| transport | %s |\n| judged | %s |\n",
 		r.Level, severityWords[r.Severity()], basisWords[r.Basis], sectionLink(r.Section), r.In, transportWord(r), howJudged(r))
+	takesTokens := strings.HasPrefix(r.Needs, "--token-")
 	switch {
-	case strings.HasPrefix(r.Needs, "--token-"):
+	case takesTokens:
 		fmt.Fprintf(&b, "| needs | `%s FILE` |\n", r.Needs)
 	case r.Needs != "":
 		fmt.Fprintf(&b, "| needs | `%s`, where the server offers nothing by itself |\n", r.Needs)
@@ -95,9 +96,16 @@ func rulePage(r *check.Rule) []byte {
 	if r.Intrusive {
 		flag = "--intrusive "
 	}
+	if takesTokens {
+		flag = "--token FILE " + r.Needs + " FILE "
+	}
 	fmt.Fprintf(&b, "\nSee it alone: `mcprove check %s--only %s TARGET`.", flag, r.ID)
 	if len(r.Break.Faults) > 0 || r.Break.Change != nil {
 		fmt.Fprintf(&b, " A server that breaks it: `mcprove mock --fault %s`.", r.ID)
+	}
+	if takesTokens {
+		k := check.GuardTokens
+		fmt.Fprintf(&b, " It knows the tokens `%s`, `%s` (of the same user) and `%s` (for another server).", k.Own, k.SameUser, k.OtherAudience)
 	}
 	b.WriteString("\n")
 	return b.Bytes()

@@ -141,10 +141,15 @@ func runBy(t *testing.T, script mock.Script, at stage, o check.Options) *check.R
 			o.Tokens = check.GuardTokens
 		}
 		target = func(s *mock.Server) transport.Target {
-			return &transport.Handler{Handler: s, Name: "mock", Header: []wire.HeaderField{{Name: probe.HeaderAuthorization, Value: probe.Bearer(o.Tokens.Own)}}}
+			return &transport.Handler{Handler: s, Name: "mock", Header: carrying(o.Tokens.Own)}
 		}
 	}
 	return runOn(t, script, target, o)
+}
+
+// carrying is the header of a client with a token.
+func carrying(token string) []wire.HeaderField {
+	return []wire.HeaderField{{Name: probe.HeaderAuthorization, Value: probe.Bearer(token)}}
 }
 
 // guarded reports whether a server takes tokens, so that its target needs one.

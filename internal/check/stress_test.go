@@ -111,8 +111,13 @@ func onLoopback(t *testing.T, script mock.Script, id string, at spec.Revision) (
 	if ttl := script.State.TTL; ttl < time.Second {
 		o.StateTTL = ttl // short enough to see it end
 	}
+	target := &transport.HTTP{URL: "http://" + l.Addr().String() + "/mcp"}
+	if guarded(script) {
+		o.Tokens = check.GuardTokens
+		target.Header = carrying(o.Tokens.Own)
+	}
 	begin := time.Now()
-	r, err := check.Run(t.Context(), &transport.HTTP{URL: "http://" + l.Addr().String() + "/mcp"}, o)
+	r, err := check.Run(t.Context(), target, o)
 	took := time.Since(begin)
 	_ = s.Close()
 	wait.Wait()

@@ -22,37 +22,35 @@ const (
 // maxToken bounds a file with a token.
 const maxToken = 64 << 10
 
-// tokenHint says what to put into such a file.
-const tokenHint = "put the token alone into it, without the word Bearer"
-
 // token reads the file that a flag names, and hides what is in it. It reads a file
 // once: one that a shell makes of a command can be read no second time.
 func (a *app) token(flag, file string) (string, error) {
 	if t, ok := a.tokens[file]; ok || file == "" {
 		return t, nil
 	}
+	var b []byte
 	f, err := os.Open(file)
-	if err != nil {
-		return "", usage(flag, tokenHint, "%v", err)
+	if err == nil {
+		b, err = io.ReadAll(io.LimitReader(f, maxToken+1))
+		_ = f.Close()
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxToken+1))
-	if err != nil {
-		return "", usage(flag, tokenHint, "%v", err)
-	}
-	t := strings.TrimSpace(string(b))
-	odd := func(r rune) bool { return r < 0x21 || r > 0x7e }
+	t, why := strings.TrimSpace(string(b)), ""
 	switch {
+	case err != nil:
+		why = err.Error()
 	case len(b) > maxToken:
-		return "", usage(flag, tokenHint, "%s is longer than %d bytes", file, maxToken)
+		why = file + " is longer than 64 KiB"
 	case t == "":
-		return "", usage(flag, tokenHint, "%s is empty", file)
+		why = file + " is empty"
 	case strings.ContainsAny(t, "\r\n"):
-		return "", usage(flag, tokenHint, "%s has several lines", file)
-	case strings.ContainsFunc(t, odd):
-		return "", usage(flag, tokenHint, "%s has a space, a control character or another one that no token has", file)
+		why = file + " has several lines"
+	case strings.ContainsFunc(t, func(r rune) bool { return r < 0x21 || r > 0x7e }):
+		why = file + " has a space, a control character or another one that no token has"
 	case len(t) < text.MinSecret:
-		return "", usage(flag, "use a longer one", "the token in %s has fewer than %d characters, too few to keep it out of reports", file, text.MinSecret)
+		why = "the token in " + file + " has too few characters to be kept out of reports"
+	}
+	if why != "" {
+		return "", usage(flag, "put the token alone into it, without the word Bearer", "%s", why)
 	}
 	a.secret(t)
 	if a.tokens == nil {
