@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
+	"github.com/mcprove/mcprove/internal/probe"
 	"github.com/mcprove/mcprove/internal/text"
 	"github.com/mcprove/mcprove/report"
 	"github.com/mcprove/mcprove/session"
@@ -34,7 +35,7 @@ func (a *app) rawCommand() *cobra.Command {
 frame that answers it as it came: one a line, in order, with progress and log messages
 that belong to it. Nothing is added to the text but what the carrier needs: a line end
 over stdio, a POST over HTTP, with the headers that a client of the revision sends for
-such a text. --bare leaves out all headers but those of --header.
+such a text. --bare leaves out all headers but those of --header and --token.
 
 A text with an id is answered by the frame with that id; without one, over stdio, by the
 next frame without an id. A notification is answered by nothing, over HTTP by a status.
@@ -127,11 +128,14 @@ func (k *talk) rawAnswered(x *wire.Exchange, err error) error {
 	return firstErr(k.printFrames(frames, x, err), err)
 }
 
-// ownHeader are the fields of --header alone.
+// ownHeader are the fields of --header and --token alone.
 func (f *targetFlags) ownHeader() (out []wire.HeaderField) {
 	for _, h := range f.headers {
 		name, value, _ := strings.Cut(h, ":")
 		out = append(out, wire.HeaderField{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
+	}
+	if f.bearer != "" {
+		out = append(out, wire.HeaderField{Name: probe.HeaderAuthorization, Value: f.bearer})
 	}
 	return out
 }

@@ -29,6 +29,7 @@ type targetFlags struct {
 	revision string
 	headers  []string
 	token    string
+	bearer   string // what the token makes of a header, empty without one
 	env      []string
 	minimal  bool
 	cwd      string

@@ -85,7 +85,8 @@ func (a *app) bearer(f *targetFlags, sc *serverConfig) error {
 			delete(sc.header, name)
 		}
 	}
-	sc.header[probe.HeaderAuthorization] = probe.Bearer(t)
+	f.bearer = probe.Bearer(t)
+	sc.header[probe.HeaderAuthorization] = f.bearer
 	return nil
 }
 
