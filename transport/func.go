@@ -43,8 +43,8 @@ func (t *Func) Open(ctx context.Context, o Options) (Conn, error) {
 	if t.Serve == nil {
 		return nil, &Error{Reason: BadTarget, Target: t.String(), Detail: "no function"}
 	}
-	in, toServer := io.Pipe()
-	fromServer, out := io.Pipe()
+	in, toServer := newPipe()
+	fromServer, out := newPipe()
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c := &funcConn{in: in, out: out, fromServer: fromServer, cancel: cancel, done: make(chan struct{}), grace: t.CloseGrace}
 	if c.grace == 0 {
@@ -62,9 +62,9 @@ func (t *Func) Open(ctx context.Context, o Options) (Conn, error) {
 
 type funcConn struct {
 	lineConn
-	in         *io.PipeReader
-	out        *io.PipeWriter
-	fromServer *io.PipeReader
+	in         pipeReader
+	out        pipeWriter
+	fromServer pipeReader
 	cancel     context.CancelFunc
 	done       chan struct{} // closed when Serve has returned
 	grace      time.Duration
@@ -77,7 +77,7 @@ func (c *funcConn) serve(life context.Context, t *Func) {
 			c.failure = fmt.Errorf("the server panicked: %v", v)
 			c.tell(t, debug.Stack())
 		}
-		_ = c.in.CloseWithError(io.ErrClosedPipe)
+		_ = c.in.Close()
 		_ = c.out.Close()
 	}()
 	c.failure = t.Serve(life, c.in, c.out)
@@ -120,7 +120,7 @@ func (c *funcConn) Close(ctx context.Context) error {
 		}
 		c.cancel()
 		_ = c.fromServer.Close()
-		_ = c.in.CloseWithError(io.ErrClosedPipe)
+		_ = c.in.Close()
 	})
 	err := c.reading.wait(ctx)
 	select {
