@@ -179,14 +179,25 @@ func (s *script) fresh() script {
 	return c
 }
 
-// capabilities is the ClientCapabilities object that the answers stand for.
-func (s *script) capabilities() json.RawMessage {
+// askable reports whether the revision has a question; of none in particular, some
+// revision does.
+func askable(method string, r spec.Revision) bool {
+	if !r.Valid() || r.Era() != spec.Legacy {
+		return true
+	}
+	m, ok := spec.MethodAt(method, r)
+	return ok && m.Direction&spec.ServerToClient != 0
+}
+
+// capabilities is the ClientCapabilities object that the answers stand for. A
+// client that asks for a revision knows no question of a later one.
+func (s *script) capabilities(asked spec.Revision) json.RawMessage {
 	var members []string
 	for _, c := range []struct{ method, member string }{
 		{spec.MethodElicit, `"elicitation":{}`}, {spec.MethodRootsList, `"roots":{}`}, {spec.MethodCreateMessage, `"sampling":{}`},
 	} {
 		for _, q := range s.queues {
-			if q.method == c.method {
+			if q.method == c.method && askable(q.method, asked) {
 				members = append(members, c.member)
 				break
 			}
@@ -218,7 +229,7 @@ func (s *script) take(q *Question) (Answer, bool) {
 func (s *script) unused(r spec.Revision) []string {
 	var out []string
 	for _, q := range s.queues {
-		if m, ok := spec.MethodAt(q.method, r); r.Era() == spec.Legacy && (!ok || m.Direction&spec.ServerToClient == 0) {
+		if !askable(q.method, r) {
 			continue
 		}
 		n := 0

@@ -51,9 +51,10 @@ func open(t testing.TB, target any, o *options) (*Client, error) {
 		Other: s.answer,
 	}
 	if so.Capabilities == nil {
-		so.Capabilities = s.o.answers.capabilities()
+		so.Capabilities = s.o.answers.capabilities(o.revision)
 	}
-	ctx := t.Context()
+	// A server in the process has its handlers' contexts from this one.
+	ctx := context.WithValue(t.Context(), toldKey{}, s.told)
 	s.session, err = session.Open(ctx, to, so)
 	if err != nil {
 		s.tape.show(t, s.told, "")

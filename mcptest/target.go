@@ -40,6 +40,9 @@ func targetOf(t testing.TB, what any, header []wire.HeaderField, told *told) (tr
 	case nil:
 		return nil, fmt.Errorf("no target: Open takes %s", known)
 	case transport.Target:
+		if s, ok := x.(sender); ok && len(header) > 0 {
+			x = s.Sending(header)
+		}
 		if s, ok := x.(reporter); ok {
 			return s.Reporting(told.report), nil
 		}
@@ -71,6 +74,11 @@ func targetOf(t testing.TB, what any, header []wire.HeaderField, told *told) (tr
 // client, as those of the SDK adapters.
 type reporter interface {
 	Reporting(report func(err error, stack []byte)) transport.Target
+}
+
+// sender is a target over HTTP whose requests can be given headers.
+type sender interface {
+	Sending(header []wire.HeaderField) transport.Target
 }
 
 func freshTarget(t testing.TB, f Fresh, header []wire.HeaderField, told *told) (transport.Target, error) {
