@@ -189,6 +189,9 @@ func (w *answer) FlushError() error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.ended {
+		return http.ErrHandlerTimeout // it was broken off
+	}
 	w.sendHead(-1)
 	for len(w.ready)-w.off > maxUnread && !w.aborted {
 		w.cond.Wait()
@@ -240,12 +243,23 @@ func (w *answer) sendHead(length int) {
 	close(w.wrote)
 }
 
+// BreakOff ends the response at once, as a panic of the handler would; what it
+// writes from now on fails. It is for what stands between the carrier and a
+// handler, and knows that this one will not end.
+func (w *answer) BreakOff(why error) {
+	w.cancel()
+	w.finish(fmt.Errorf("the handler panicked: %w", why))
+}
+
 func (w *answer) finish(failure error) {
 	if w.status == 0 && failure == nil {
 		w.WriteHeader(http.StatusOK)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.ended {
+		return // it was broken off
+	}
 	if failure == nil {
 		w.sendHead(len(w.held))
 		w.move()
