@@ -1,7 +1,7 @@
 # Every step of CI is a target here; `make help` lists them.
 
 export GOWORK := off
-MODULES := . examples/notes
+MODULES := . adapt/gosdk adapt/mcpgo examples/notes
 
 .PHONY: help build test lint race floors real peers peers-all peers-real bench fuzz clean
 
@@ -16,13 +16,12 @@ test: ## run all tests of all modules
 
 lint: ## gofmt, go vet and staticcheck
 	@files=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$files" ]; then echo "gofmt would change:"; echo "$$files"; exit 1; fi
-	go vet ./...
-	go tool -modfile=tools/go.mod staticcheck ./...
+	@for m in $(MODULES); do (cd $$m && echo "vet and staticcheck in $$m" && go vet ./... && go tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./...) || exit 1; done
 	GOOS=windows go vet ./internal/proc ./transport
 	GOOS=darwin go vet ./internal/proc ./transport
 
 race: ## run the tests with the race detector, the long ones short
-	go test -race -short -timeout 20m ./...
+	@for m in $(MODULES); do (cd $$m && go test -race -short -timeout 20m ./...) || exit 1; done
 
 floors: ## check which package may import which
 	go test -count=1 .
@@ -42,6 +41,8 @@ peers-real: ## run the suite at 2025-11-25 against the real servers too, and hol
 bench: ## benchmarks, each with its ratio to a floor of the same run
 	go test -run xxx -bench . -benchtime 1s ./surface ./contract ./internal/schemaset ./wire ./transport ./spec ./report ./mock ./record
 	go test -count=1 -tags bench -v -run Bench ./internal/cli ./mcptest
+	cd adapt/gosdk && go test -count=1 -tags bench -v -run Bench .
+	cd adapt/mcpgo && go test -count=1 -tags bench -v -run Bench .
 
 FUZZTIME ?= 10m
 fuzz: ## run every fuzz target for FUZZTIME

@@ -21,6 +21,13 @@ import (
 
 const module = "github.com/mcprove/mcprove"
 
+// modules are the folders of the modules: the root, and those that keep the SDKs
+// out of it. Examples are modules as their readers would have them.
+var (
+	modules  = []string{".", "adapt/gosdk", "adapt/mcpgo"}
+	examples = []string{"examples/notes"}
+)
+
 // floors says on which floor a package stands. Imports go strictly down; two
 // packages of one floor never import each other.
 var floors = map[string]int{
@@ -28,11 +35,11 @@ var floors = map[string]int{
 	"wire": 1,
 	"spec": 2, "rule": 2, "internal/schemaset": 2,
 	"transport": 3,
-	"session":   4, "record": 4,
+	"session":   4, "record": 4, "internal/inside": 4,
 	"surface": 5, "mock": 5,
 	"contract": 6, "internal/probe": 6,
 	"report": 7, "internal/check": 7,
-	"mcptest":              8,
+	"mcptest": 8, "adapt/gosdk": 8, "adapt/mcpgo": 8,
 	"internal/cli/version": 8, // imports nothing of ours; below cli by its path
 	"internal/cli":         9, "cmd/mcprove": 10,
 }
@@ -49,8 +56,8 @@ var bans = []struct {
 	{"golang.org/x/term", []string{"internal/cli"}, "only the command line looks at the terminal"},
 	{"github.com/go-json-experiment/", []string{"internal/jsonx"}, "one door to the JSON library"},
 	{"github.com/santhosh-tekuri/", []string{"contract"}, "contract alone asks the validator"},
-	{"github.com/modelcontextprotocol/", nil, "SDKs decode and encode again, so the faults we look for vanish"},
-	{"github.com/mark3labs/", nil, "SDKs decode and encode again, so the faults we look for vanish"},
+	{"github.com/modelcontextprotocol/", []string{"adapt/gosdk"}, "SDKs decode and encode again, so the faults we look for vanish"},
+	{"github.com/mark3labs/", []string{"adapt/mcpgo"}, "SDKs decode and encode again, so the faults we look for vanish"},
 }
 
 type pkg struct {
@@ -65,21 +72,49 @@ type pkg struct {
 
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Doc,Dir,Imports,GoFiles,TestGoFiles,XTestGoFiles", "./...")
-	cmd.Env = append(os.Environ(), "GOWORK=off")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
 	var ps []pkg
-	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
-		var p pkg
-		if err := dec.Decode(&p); err != nil {
-			t.Fatal(err)
+	for _, dir := range modules {
+		cmd := exec.Command("go", "list", "-json=ImportPath,Name,Doc,Dir,Imports,GoFiles,TestGoFiles,XTestGoFiles", "./...")
+		cmd.Env, cmd.Dir = append(os.Environ(), "GOWORK=off"), dir
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go list in %s: %v", dir, err)
 		}
-		ps = append(ps, p)
+		for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
+			var p pkg
+			if err := dec.Decode(&p); err != nil {
+				t.Fatal(err)
+			}
+			ps = append(ps, p)
+		}
 	}
 	return ps
+}
+
+// Every module is tested: the Makefile walks those that are listed here, and no
+// other is nested but what stands beside the product.
+func TestModulesAreWalked(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	walked := slices.Concat(modules, examples)
+	if want := "MODULES := " + strings.Join(walked, " ") + "\n"; !strings.Contains(string(makefile), want) {
+		t.Errorf("the Makefile must say %q", want)
+	}
+	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "go.mod" {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(path))
+		if !slices.Contains(walked, dir) && dir != "tools" && !strings.HasPrefix(dir, "testdata/") && !strings.HasPrefix(dir, ".") {
+			t.Errorf("the module %s is not listed", dir)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestImportsGoDown(t *testing.T) {
@@ -128,8 +163,8 @@ func TestPackagesSayWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-// walk visits every Go file of the root module. Those of modules inside of it, which
-// are what users build, have rules of their own.
+// walk visits every Go file of the modules. Those of examples, which are what users
+// build, have rules of their own.
 func walk(t *testing.T, visit func(path string, data []byte)) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -138,7 +173,7 @@ func walk(t *testing.T, visit func(path string, data []byte)) {
 		}
 		if d.IsDir() {
 			_, own := os.Stat(filepath.Join(path, "go.mod"))
-			if path != "." && (own == nil || strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules") {
+			if path != "." && (own == nil && !slices.Contains(modules, filepath.ToSlash(path)) || strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules") {
 				return filepath.SkipDir
 			}
 			return nil
@@ -170,11 +205,12 @@ func TestFiles(t *testing.T) {
 }
 
 // JSON is read and written by internal/jsonx alone; of encoding/json, only the
-// types of public APIs are used.
+// types of public APIs are used. adapt/mcpgo stands for a part of its SDK, and
+// reads and writes as that does.
 func TestJSONGoesThroughOneDoor(t *testing.T) {
 	allowed := []string{"RawMessage", "Number"}
 	walk(t, func(path string, data []byte) {
-		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "internal/jsonx/") || strings.Contains(path, "testdata/") {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "internal/jsonx/") || strings.HasPrefix(path, "adapt/mcpgo/") || strings.Contains(path, "testdata/") {
 			return
 		}
 		uses(t, path, data, "encoding/json", func(name string) {
@@ -240,11 +276,28 @@ func TestOnlyTheCommandLineTouchesTheWorld(t *testing.T) {
 // Every direct dependency has its reason in docs/dependencies.md, and nothing
 // is required that is not listed there.
 func TestDependenciesHaveReasons(t *testing.T) {
-	cmd := exec.Command("go", "list", "-m", "-f", "{{if and (not .Main) (not .Indirect)}}{{.Path}} {{.Version}}{{end}}", "all")
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
+	required := map[string]bool{}
+	for _, dir := range modules {
+		cmd := exec.Command("go", "mod", "edit", "-json")
+		cmd.Dir = dir
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go mod edit in %s: %v", dir, err)
+		}
+		var mod struct {
+			Require []struct {
+				Path, Version string
+				Indirect      bool
+			}
+		}
+		if err := json.Unmarshal(out, &mod); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range mod.Require {
+			if !m.Indirect && m.Path != module {
+				required[m.Path+" "+m.Version] = true
+			}
+		}
 	}
 	doc, err := os.ReadFile("docs/dependencies.md")
 	if err != nil {
@@ -258,12 +311,11 @@ func TestDependenciesHaveReasons(t *testing.T) {
 			}
 		}
 	}
-	for line := range strings.Lines(string(out)) {
-		if m := strings.TrimSpace(line); m != "" && !listed[m] {
+	for m := range required {
+		if !listed[m] {
 			t.Errorf("%s is required, and docs/dependencies.md does not list it", m)
-		} else {
-			delete(listed, m)
 		}
+		delete(listed, m)
 	}
 	for m := range listed {
 		t.Errorf("docs/dependencies.md lists %s, which is not required", m)
