@@ -189,6 +189,29 @@ func (w *wrapped) Open(ctx context.Context, o transport.Options) (transport.Conn
 	return conn, err
 }
 
+// Reporting is the same recorded target, which tells of errors that its server
+// keeps from the client where it can; what it gives is recorded too.
+func (w *wrapped) Reporting(report func(err error, stack []byte)) transport.Target {
+	t := w.Target
+	if x, ok := t.(interface {
+		Reporting(report func(err error, stack []byte)) transport.Target
+	}); ok {
+		t = x.Reporting(report)
+	}
+	return w.r.Wrap(t)
+}
+
+// Sending is the same recorded target, which sends these headers too where it can.
+func (w *wrapped) Sending(header []wire.HeaderField) transport.Target {
+	t := w.Target
+	if x, ok := t.(interface {
+		Sending(header []wire.HeaderField) transport.Target
+	}); ok {
+		t = x.Sending(header)
+	}
+	return w.r.Wrap(t)
+}
+
 // newConn numbers a connection. mu is held, as for what follows.
 func (r *Recorder) newConn() *conn {
 	r.opened++
