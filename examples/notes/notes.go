@@ -70,9 +70,8 @@ func NewServer(s *Store) *mcp.Server {
 // Handler is what is deployed.
 func Handler(s *Store) http.Handler {
 	server := NewServer(s)
-	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
-		Stateless: true, CrossOriginProtection: http.NewCrossOriginProtection(),
-	})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true})
+	return http.NewCrossOriginProtection().Handler(handler)
 }
 
 type addArgs struct {
