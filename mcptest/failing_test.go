@@ -164,9 +164,9 @@ var failures = []struct {
 		<-p.Done()
 		p.Cancel()
 	}},
-	{"stays-silent", func(t testing.TB, c *mcptest.Client) {
+	{"stays-silent", func(t testing.TB, _ *mcptest.Client) {
 		server := mock.New(changing())
-		c = mcptest.Open(t, server)
+		c := mcptest.Open(t, server)
 		c.Subscribe("tools")
 		done := make(chan struct{})
 		go func() {
