@@ -11,6 +11,7 @@ import (
 	"github.com/mcprove/mcprove/mcptest"
 	"github.com/mcprove/mcprove/mock"
 	"github.com/mcprove/mcprove/spec"
+	"github.com/mcprove/mcprove/transport"
 )
 
 // chandlery has what the harbour lacks.
@@ -129,6 +130,32 @@ func TestMiddlewareIsInThePath(t *testing.T) {
 	w := watch(t, func(t testing.TB) { mcptest.Open(t, guarded) })
 	if got := strings.Join(w.said, ""); !strings.Contains(got, "401") || !strings.Contains(got, `mcptest.Header("Authorization"`) {
 		t.Errorf("the test said %s", got)
+	}
+}
+
+// headerless is a target that no header can be given to.
+type headerless struct{ transport.Target }
+
+// A header of the test reaches every target over HTTP, or the test says that it
+// cannot.
+func TestHeadersReachTheTarget(t *testing.T) {
+	server := mock.New(chandlery())
+	for name, target := range map[string]any{
+		"mock": server, "script": chandlery(), "target": server.HTTP("m"), "handler": http.Handler(server),
+		"transport": &transport.Handler{Handler: server}, "pipes": server.Stdio("s"),
+	} {
+		c := mcptest.Open(t, target, mcptest.Header("X-Watch", "first"))
+		r := c.CallTool("talk", nil).IsOK()
+		if name == "pipes" {
+			continue // lines have no headers
+		}
+		if sent := r.Exchange().Heads[0]; sent.Get("X-Watch") != "first" {
+			t.Errorf("%s: sent %v", name, sent.Header)
+		}
+	}
+	w := watch(t, func(t testing.TB) { mcptest.Open(t, headerless{server.HTTP("m")}, mcptest.Header("X-Watch", "first")) })
+	if got := strings.Join(w.said, ""); !strings.Contains(got, "cannot be sent") {
+		t.Errorf("the test said %q", got)
 	}
 }
 

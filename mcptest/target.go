@@ -40,7 +40,11 @@ func targetOf(t testing.TB, what any, header []wire.HeaderField, told *told) (tr
 	case nil:
 		return nil, fmt.Errorf("no target: Open takes %s", known)
 	case transport.Target:
-		if s, ok := x.(sender); ok && len(header) > 0 {
+		if len(header) > 0 && x.Kind() != transport.Stdio {
+			s, ok := x.(sender)
+			if !ok {
+				return nil, fmt.Errorf("mcptest.Header cannot be sent to %s, a %T: give the header to the target itself", x, x)
+			}
 			x = s.Sending(header)
 		}
 		if s, ok := x.(reporter); ok {
@@ -49,10 +53,10 @@ func targetOf(t testing.TB, what any, header []wire.HeaderField, told *told) (tr
 		return x, nil
 	case *mock.Server:
 		told.mocked, told.before = x, len(x.Panics())
-		return x.HTTP("mock"), nil
+		return x.HTTP("mock").(sender).Sending(header), nil
 	case mock.Script:
 		told.mocked = mock.New(x)
-		return told.mocked.HTTP("mock"), nil
+		return told.mocked.HTTP("mock").(sender).Sending(header), nil
 	case http.Handler:
 		return &transport.Handler{Handler: told.handler(x), Header: header}, nil
 	case func(http.ResponseWriter, *http.Request):

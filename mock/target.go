@@ -7,10 +7,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"syscall"
 
 	"github.com/mcprove/mcprove/transport"
+	"github.com/mcprove/mcprove/wire"
 )
 
 // HTTP is a target that calls the server as a handler, without sockets. Each
@@ -24,9 +26,16 @@ type handled struct {
 	server *Server
 }
 
+// Sending is the same server, which is sent these headers too.
+func (t *handled) Sending(header []wire.HeaderField) transport.Target {
+	c := *t
+	c.Header = append(slices.Clone(t.Header), header...)
+	return &c
+}
+
 func (t *handled) Open(ctx context.Context, o transport.Options) (transport.Conn, error) {
 	number := t.server.connect()
-	return (&transport.Handler{Name: t.Name, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return (&transport.Handler{Name: t.Name, Header: t.Header, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		t.server.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), connectionKey{}, number)))
 	})}).Open(ctx, o)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -72,4 +73,25 @@ type Pipe struct {
 	Server bool
 
 	opened atomic.Bool
+}
+
+// Sending is the same target, whose requests have these headers too.
+func (t *HTTP) Sending(header []wire.HeaderField) Target {
+	c := *t
+	c.Header = append(slices.Clone(t.Header), header...)
+	return &c
+}
+
+// Sending is the same target, whose requests have these headers too.
+func (t *SSE) Sending(header []wire.HeaderField) Target {
+	c := *t
+	c.Header = append(slices.Clone(t.Header), header...)
+	return &c
+}
+
+// Sending is the same target, whose requests have these headers too.
+func (t *Handler) Sending(header []wire.HeaderField) Target {
+	c := *t
+	c.Header = append(slices.Clone(t.Header), header...)
+	return &c
 }
