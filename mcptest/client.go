@@ -35,18 +35,20 @@ type shared struct {
 
 	faulty atomic.Bool // there are faults to tell
 
-	mu      sync.Mutex
-	closed  bool
-	faults  []string // found in goroutines, told by the test's own
-	failing []*Reply
-	asked   []Question
-	vain    []*inVain
-	gate    func(*Question) // sees each question before it is answered
-	stepper chan asking     // takes the questions of a legacy call that is stepped
-	notes   []*wire.Frame   // notifications
-	more    chan struct{}   // closed and replaced at each notification
-	known   int             // anomalies that were told
-	raw     bool            // text of the test's own was sent
+	mu        sync.Mutex
+	closed    bool
+	faults    []string // found in goroutines, told by the test's own
+	failing   []*Reply
+	asked     []Question
+	vain      []*inVain
+	gate      func(*Question) // sees each question before it is answered
+	stepper   chan asking     // takes the questions of a legacy call that is stepped
+	ready     bool            // what was negotiated is known
+	notes     []*wire.Frame   // notifications
+	noteBytes int
+	more      chan struct{} // closed and replaced at each notification
+	known     int           // anomalies that were told
+	raw       bool          // text of the test's own was sent
 }
 
 // inVain is a question without an answer.

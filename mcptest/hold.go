@@ -4,6 +4,7 @@ package mcptest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -132,22 +133,44 @@ func (s *shared) holdAnomalies() {
 	}
 }
 
+// maxNotes bounds the bytes of the notifications that are kept.
+const maxNotes = 64 << 20
+
 // notified takes in each notification, in the session's goroutine.
 func (s *shared) notified(f *wire.Frame) {
 	s.mu.Lock()
-	s.notes = append(s.notes, f)
+	if s.noteBytes < maxNotes {
+		s.noteBytes += len(f.Raw)
+		s.notes = append(s.notes, f)
+	}
 	if s.more != nil {
 		close(s.more)
 		s.more = nil
 	}
+	agreed := s.ready
 	s.mu.Unlock()
 	if f.Message().Method == spec.NotificationToolsListChanged {
 		s.tools.forget()
 	}
-	if s.o.lax || !s.agreed.Revision.Valid() {
+	if agreed && !s.o.lax {
+		s.holdFrame(f, "", nil)
+	}
+}
+
+// agree makes what was negotiated known, and holds what came before it was.
+func (s *shared) agree() {
+	s.agreed = s.session.Negotiated()
+	s.mu.Lock()
+	s.ready = true
+	early := slices.Clone(s.notes)
+	s.mu.Unlock()
+	if s.o.lax {
 		return
 	}
-	s.holdFrame(f, "", nil)
+	s.holdHandshake()
+	for _, f := range early {
+		s.holdFrame(f, "", nil)
+	}
 }
 
 // textOf is a string of a message.

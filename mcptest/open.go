@@ -61,12 +61,9 @@ func open(t testing.TB, target any, o *options) (*Client, error) {
 		return nil, fmt.Errorf("open %s: %w%s", to, err, openHint(err))
 	}
 	t.Cleanup(c.end)
-	s.agreed = s.session.Negotiated()
+	s.agree()
 	if why := s.quietly(); why != "" {
 		return nil, errors.New(why)
-	}
-	if !o.lax {
-		s.holdHandshake()
 	}
 	if o.logLevel != "" && s.agreed.Era == spec.Legacy {
 		if _, ok := s.capability("logging"); ok {
