@@ -62,7 +62,7 @@ func WithTimeout(d time.Duration) CallOption {
 // the first call the tools are listed, as a client does: the headers that mirror
 // arguments and the schema of the answer are in their definitions.
 func (c *Client) CallTool(name string, args any, opts ...CallOption) *Reply {
-	r, err := c.callTool(c.t.Context(), name, args, opts)
+	r, err := c.callTool(c.ctx, name, args, opts)
 	if err != nil {
 		c.t.Helper()
 		c.t.Fatalf("the arguments of %s: %v", name, err)
@@ -160,7 +160,7 @@ func (c *Client) request(method, of string, params any, opts []CallOption) *Repl
 	for _, set := range opts {
 		set(&r)
 	}
-	reply := c.do(c.t.Context(), r, of)
+	reply := c.do(c.ctx, r, of)
 	c.tell()
 	return reply
 }
@@ -211,7 +211,7 @@ func (c *Client) Raw(text []byte, header ...wire.HeaderField) *Reply {
 	c.mu.Lock()
 	c.raw = true
 	c.mu.Unlock()
-	x, err := c.session.Raw(c.t.Context(), session.RawRequest{Text: text, Header: header})
+	x, err := c.session.Raw(c.ctx, session.RawRequest{Text: text, Header: header})
 	r := &Reply{c: c, method: x.Method, sent: text, exchange: x, err: err}
 	if x.Response != nil {
 		m := x.Response.Message()
@@ -238,7 +238,7 @@ func (c *Client) Notify(method string, params any) {
 			c.t.Fatalf("the params of %s: %v", method, err)
 		}
 	}
-	if err := c.session.Notify(c.t.Context(), method, raw); err != nil {
+	if err := c.session.Notify(c.ctx, method, raw); err != nil {
 		c.t.Errorf("%s: %v", method, err)
 	}
 }

@@ -5,7 +5,9 @@ package mcptest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +162,7 @@ func (c *checking) judge(t *testing.T, target any, o *options, r spec.Revision) 
 	if result.Unserved != "" {
 		t.Fatalf("%s is not served: %s", r, shown(result.Unserved))
 	}
+	c.callable(t, result)
 	judged := 0
 	for i := range result.Outcomes {
 		x := &result.Outcomes[i]
@@ -171,6 +174,24 @@ func (c *checking) judge(t *testing.T, target any, o *options, r spec.Revision) 
 	t.Logf("%s over %s: %d of %s judged in %s", r, result.Transport, judged, count(len(result.Outcomes), "rule"), result.Elapsed.Round(time.Millisecond))
 	if judged == 0 {
 		t.Errorf("no rule could be judged in %s", r)
+	}
+}
+
+// callable fails the test for a tool that was allowed to be called and is not there:
+// what should have been judged by it was not.
+func (c *checking) callable(t *testing.T, result *check.Result) {
+	t.Helper()
+	if !result.Facts.Knows(spec.MethodToolsList) {
+		return
+	}
+	var there []string
+	for _, tool := range result.Facts.Tools() {
+		there = append(there, tool.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
+		if !slices.Contains(there, name) {
+			t.Error("mcptest.Calls: " + missing("tool", name, there))
+		}
 	}
 }
 

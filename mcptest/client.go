@@ -3,6 +3,7 @@
 package mcptest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -28,6 +29,8 @@ type shared struct {
 	o       *options
 	target  any
 	session *session.Session
+	ctx     context.Context // of calls: it outlives the test's own, so that they can be made while it cleans up
+	cancel  context.CancelFunc
 	agreed  session.Negotiated
 	tape    *tape
 	told    *told
@@ -35,8 +38,9 @@ type shared struct {
 
 	faulty atomic.Bool // there are faults to tell
 
+	lost chan struct{} // closed when a connection over stdio has ended
+
 	mu        sync.Mutex
-	closed    bool
 	faults    []string // found in goroutines, told by the test's own
 	failing   []*Reply
 	asked     []Question

@@ -57,12 +57,12 @@ func Contract(t *testing.T, target any, path string, opts ...Option) {
 	}
 	data, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
-		t.Fatalf("there is no contract %s; record it with go test -run '%s' -mcprove.update, or with mcprove snapshot", path, t.Name())
+		t.Fatalf("there is no contract %s; record it with go test -run '^%s$' -mcprove.update, or with mcprove contract snapshot", path, t.Name())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	was, err := surface.Read(path, data)
+	was, err := surface.Decode(path, data)
 	if err != nil {
 		t.Fatal(err)
 	}

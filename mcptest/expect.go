@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +31,16 @@ func (r *Reply) good(wanted func() string) bool {
 func (r *Reply) answered() bool {
 	r.looked.Store(true)
 	return r.err == nil && r.result != nil && r.result.Raw != nil && (r.tolerant || !r.isToolError())
+}
+
+// cameBack reports whether the server answered, be it with an error. A call that
+// failed otherwise has been looked at by whoever tells of that.
+func (r *Reply) cameBack() bool {
+	if r.err == nil || r.rpc() != nil {
+		return true
+	}
+	r.looked.Store(true)
+	return false
 }
 
 // IsOK asserts that there is a result, and that it is no tool error.
@@ -117,7 +128,6 @@ func atPath(path string) string {
 // nil.
 func (r *Reply) Satisfies(check func(r *Reply) error) *Reply {
 	r.c.t.Helper()
-	r.looked.Store(true)
 	if err := check(r); err != nil {
 		r.c.t.Errorf("%s: %v", r.name(), err)
 	}
@@ -183,11 +193,14 @@ func (r *Reply) HasErrorMessage(part string) *Reply {
 // HasStatus asserts the HTTP status.
 func (r *Reply) HasStatus(status int) *Reply {
 	r.c.t.Helper()
-	r.looked.Store(true)
 	switch got := r.Status(); {
+	case got == status:
+		if status >= http.StatusBadRequest {
+			r.looked.Store(true) // that it failed is what was asserted
+		}
 	case got == 0:
 		r.c.t.Errorf("%s: want HTTP status %d, and no HTTP response came: %s", r.name(), status, r.outcome())
-	case got != status:
+	default:
 		r.c.t.Errorf("%s: the HTTP status is %d, want %d: %s", r.name(), got, status, r.outcome())
 	}
 	return r
@@ -242,7 +255,10 @@ func (r *Reply) MatchesOutputSchema() *Reply {
 // real time leave room for a busy machine.
 func (r *Reply) Within(d time.Duration) *Reply {
 	r.c.t.Helper()
-	r.looked.Store(true)
+	if !r.cameBack() {
+		r.c.t.Errorf("%s: want an answer within %s, got %s", r.name(), d, r.outcome())
+		return r
+	}
 	if took := r.Took(); took > d {
 		r.c.t.Errorf("%s took %s, want at most %s", r.name(), took, d)
 	}
@@ -254,7 +270,10 @@ func (r *Reply) Within(d time.Duration) *Reply {
 // private key or well-known token, no stack trace, no path of a home directory.
 func (r *Reply) HasNoSecrets(values ...string) *Reply {
 	r.c.t.Helper()
-	r.looked.Store(true)
+	if !r.cameBack() && len(r.exchange.Heads) < 2 {
+		r.c.t.Errorf("%s: want an answer without secrets, got %s", r.name(), r.outcome())
+		return r
+	}
 	for _, f := range r.exchange.Frames {
 		if f == r.exchange.Request() {
 			continue
@@ -278,7 +297,6 @@ func (r *Reply) HasNoSecrets(values ...string) *Reply {
 // each time.
 func (r *Reply) Reports(n int) *Reply {
 	r.c.t.Helper()
-	r.looked.Store(true)
 	got := r.Progress()
 	if len(got) < n {
 		r.c.t.Errorf("%s: there were %s of progress, want at least %d%s", r.name(), count(len(got), "report"), n, unasked(r))
@@ -294,7 +312,6 @@ func (r *Reply) Reports(n int) *Reply {
 // LogsAt asserts that a log message of that level came for the request.
 func (r *Reply) LogsAt(level string) *Reply {
 	r.c.t.Helper()
-	r.looked.Store(true)
 	var there []string
 	for _, l := range r.Logs() {
 		there = append(there, l.Level)

@@ -51,6 +51,9 @@ func (r *Reply) Golden(t testing.TB, name string, opts ...GoldenOption) *Reply {
 	for _, set := range opts {
 		set(g)
 	}
+	if name == "" || !filepath.IsLocal(filepath.FromSlash(name)) {
+		t.Fatalf("the name %q of a golden file must be that of a file below testdata/golden", name)
+	}
 	got := g.text(r)
 	path := filepath.Join("testdata", "golden", filepath.FromSlash(name)+".json")
 	if *update {
@@ -62,7 +65,7 @@ func (r *Reply) Golden(t testing.TB, name string, opts ...GoldenOption) *Reply {
 	want, err := os.ReadFile(path)
 	switch {
 	case os.IsNotExist(err):
-		t.Errorf("%s: there is no golden file %s; write it with go test -run '%s' -mcprove.update, and read it\n  it would be\n%s",
+		t.Errorf("%s: there is no golden file %s; write it with go test -run '^%s$' -mcprove.update, and read it\n  it would be\n%s",
 			r.name(), path, t.Name(), text.Clip(text.Block(got), 2000))
 	case err != nil:
 		t.Error(err)
@@ -165,7 +168,7 @@ func fitsPointer(pattern, pointer string) bool {
 }
 
 var (
-	timestamp = regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?`)
+	timestamp = regexp.MustCompile(`\b\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[T ](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?`)
 	uuid      = regexp.MustCompile(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`)
 )
 

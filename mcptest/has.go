@@ -179,7 +179,7 @@ func place(ch *contract.Change) string {
 // surface collects all that the server shows.
 func (c *Client) surface() *surface.Surface {
 	c.t.Helper()
-	s, err := surface.Collect(c.t.Context(), c.session, surface.CollectOptions{Forced: c.o.revision.Valid() || c.o.era != 0})
+	s, err := surface.Collect(c.ctx, c.session, surface.CollectOptions{Forced: c.o.revision.Valid() || c.o.era != 0})
 	if err != nil {
 		c.t.Fatalf("what the server shows cannot be collected: %v", err)
 	}

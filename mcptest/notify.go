@@ -53,7 +53,7 @@ func (c *Client) Awaits(method string, within time.Duration, match func(params [
 		case <-deadline.C:
 			c.t.Errorf("no %s came within %s; there came %s", method, within, c.noted())
 			return nil
-		case <-c.t.Context().Done():
+		case <-c.ctx.Done():
 			c.t.Errorf("no %s came before the end of the test", method)
 			return nil
 		}
@@ -69,7 +69,7 @@ func (c *Client) StaysSilent(method string, within time.Duration) {
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-c.t.Context().Done():
+	case <-c.ctx.Done():
 	}
 	if news := c.Notifications(method)[before:]; len(news) > 0 {
 		c.t.Errorf("%s came %s: %s", method, times(len(news)), shownJSON(news[0].Raw))
@@ -125,7 +125,7 @@ func (c *Client) Subscribe(what ...string) *Subscription {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if s.sub, err = c.session.Subscribe(c.t.Context(), raw); err != nil {
+	if s.sub, err = c.session.Subscribe(c.ctx, raw); err != nil {
 		c.t.Fatalf("subscribe to %s: %v", strings.Join(what, ", "), err)
 	}
 	c.t.Cleanup(func() {
@@ -150,7 +150,7 @@ func (s *Subscription) Next(within time.Duration) *wire.Frame {
 	if s.sub == nil {
 		return s.nextLegacy(within)
 	}
-	ctx, cancel := context.WithTimeout(s.c.t.Context(), within)
+	ctx, cancel := context.WithTimeout(s.c.ctx, within)
 	defer cancel()
 	f, err := s.sub.Next(ctx)
 	switch {
@@ -188,7 +188,7 @@ func (s *Subscription) nextLegacy(within time.Duration) *wire.Frame {
 		case <-deadline.C:
 			s.c.t.Errorf("no notification of a change came within %s; there came %s", within, s.c.noted())
 			return nil
-		case <-s.c.t.Context().Done():
+		case <-s.c.ctx.Done():
 			return nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func open(t testing.TB, target any, o *options) (*Client, error) {
 	if o.mistake != "" {
 		return nil, errors.New(o.mistake)
 	}
-	s := &shared{o: o, target: target, tape: newTape(o), told: &told{}, tools: &toolList{}}
+	s := &shared{o: o, target: target, tape: newTape(o), told: &told{}, tools: &toolList{}, lost: make(chan struct{})}
 	c := &Client{t: t, shared: s}
 	to, err := targetOf(t, target, o.header, s.told)
 	if err != nil {
@@ -45,7 +46,7 @@ func open(t testing.TB, target any, o *options) (*Client, error) {
 	}
 	s.o.answers = o.answers.fresh()
 	so := o.session()
-	so.Tap, so.OnNotification = s.tape.Tap(), s.notified
+	so.Tap, so.OnNotification = s.tap(), s.notified
 	so.Handlers = session.Handlers{
 		Elicit: s.handler(spec.MethodElicit), Sample: s.handler(spec.MethodCreateMessage), Roots: s.handler(spec.MethodRootsList),
 		Other: s.answer,
@@ -55,10 +56,12 @@ func open(t testing.TB, target any, o *options) (*Client, error) {
 	}
 	// A server in the process has its handlers' contexts from this one.
 	ctx := context.WithValue(t.Context(), toldKey{}, s.told)
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.session, err = session.Open(ctx, to, so)
 	if err != nil {
-		s.tape.show(t, s.told, "")
-		return nil, fmt.Errorf("open %s: %w%s", to, err, openHint(err))
+		s.cancel()
+		t.Cleanup(func() { s.tape.show(t, s.told, "") }) // the test has failed then
+		return nil, fmt.Errorf("open %s: %w%s%s", to, err, openHint(err), s.inside())
 	}
 	t.Cleanup(c.end)
 	s.agree()
@@ -74,6 +77,16 @@ func open(t testing.TB, target any, o *options) (*Client, error) {
 		}
 	}
 	return c, nil
+}
+
+// inside is what the inside of the server said, for an error.
+func (s *shared) inside() string {
+	errs, panics := s.told.said()
+	var b strings.Builder
+	for _, e := range append(errs, panics...) {
+		fmt.Fprintf(&b, "\n  inside the server: %s", shown(s.tape.secrets.String(e.err.Error())))
+	}
+	return b.String()
 }
 
 // openHint says what to try.
@@ -132,6 +145,18 @@ func (s *shared) attempts() string {
 	return b.String()
 }
 
+// tap records what crosses, and sees the end of what a server says.
+func (s *shared) tap() transport.Tap {
+	record := s.tape.Tap()
+	var once sync.Once
+	return func(e transport.TapEvent) {
+		record(e)
+		if e.Kind == transport.EventLost {
+			once.Do(func() { close(s.lost) })
+		}
+	}
+}
+
 // handler is that of one kind of question.
 func (s *shared) handler(method string) session.Handler {
 	return func(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
@@ -145,17 +170,35 @@ const closeWait = 5 * time.Second
 // end closes the client and tells what was left.
 func (c *Client) end() {
 	c.t.Helper()
+	c.cancel()
+	c.drain()
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
 	if err := c.session.Close(ctx); err != nil {
-		c.fault("the server goes on after the end of the test, and its context was done: %v", err)
+		c.fault("the server goes on after the end of the test, though it was told to end: %v\n  a handler that hangs must look at the context of its request", err)
 	}
 	c.leftovers()
 	c.tell()
 	c.tape.show(c.t, c.told, stderrOf(c.session))
+}
+
+// drainWait bounds the wait for what a stdio server still has to say when its input
+// has ended.
+const drainWait = 300 * time.Millisecond
+
+// drain ends the input of a stdio server and hears it out, so that what it says last
+// is judged too.
+func (c *Client) drain() {
+	in, ok := c.session.Conn().(transport.InputCloser)
+	if !ok || c.agreed.Transport != transport.Stdio || in.CloseInput() != nil {
+		return
+	}
+	t := time.NewTimer(drainWait)
+	defer t.Stop()
+	select {
+	case <-c.lost:
+	case <-t.C:
+	}
 }
 
 // leftovers are what the test did not look at, or did not get.

@@ -21,6 +21,7 @@ type Pending struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	reply  *Reply
+	taken  bool // by Wait or Cancel
 
 	mu   sync.Mutex
 	seen []*wire.Frame
@@ -30,7 +31,7 @@ type Pending struct {
 // Start calls a tool and does not wait for its answer.
 func (c *Client) Start(name string, args any, opts ...CallOption) *Pending {
 	c.t.Helper()
-	ctx, cancel := context.WithCancel(c.t.Context())
+	ctx, cancel := context.WithCancel(c.ctx)
 	p := &Pending{c: c, name: name, cancel: cancel, done: make(chan struct{})}
 	r, err := c.toolRequest(ctx, name, args, opts)
 	if err != nil {
@@ -45,7 +46,13 @@ func (c *Client) Start(name string, args any, opts ...CallOption) *Pending {
 			p.reply.exchange = result.Exchange
 		}
 	}()
-	c.t.Cleanup(func() { cancel(); <-p.done })
+	c.t.Cleanup(func() {
+		cancel()
+		<-p.done
+		if !p.taken && !errors.Is(p.reply.err, context.Canceled) {
+			c.settle(p.reply) // nobody waited for it, and it failed
+		}
+	})
 	return p
 }
 
@@ -64,9 +71,18 @@ func (p *Pending) Wait() *Reply {
 	p.c.t.Helper()
 	<-p.done
 	p.cancel()
-	p.c.settle(p.reply)
-	p.c.tell()
+	p.take()
 	return p.reply
+}
+
+// take settles the reply, once.
+func (p *Pending) take() {
+	p.c.t.Helper()
+	if !p.taken {
+		p.taken = true
+		p.c.settle(p.reply)
+	}
+	p.c.tell()
 }
 
 // Done is closed when the call has ended.
@@ -85,8 +101,7 @@ func (p *Pending) Cancel() *Reply {
 	} else if !errors.Is(p.reply.err, context.Canceled) {
 		p.c.t.Errorf("%s failed before it was cancelled: %s", p.name, p.reply.failure())
 	}
-	p.c.settle(p.reply)
-	p.c.tell()
+	p.take()
 	return p.reply
 }
 

@@ -59,8 +59,12 @@ func (r *Reply) failure() string {
 // Err is how the request failed, nil for a result: a *session.RPCError for a
 // JSON-RPC error, a *session.TimeoutError, a *transport.Error, a *NoAnswerError
 // for a question that the test has no answer to. A tool's own error is a result.
+//
+// A tool's own error counts as not looked at: ask for that with IsToolError.
 func (r *Reply) Err() error {
-	r.looked.Store(true)
+	if r.err != nil {
+		r.looked.Store(true)
+	}
 	return r.err
 }
 
@@ -201,7 +205,7 @@ func (r *Reply) Structured() json.RawMessage {
 func (r *Reply) Decode(v any) {
 	r.c.t.Helper()
 	raw := r.value()
-	if err := jsonx.UnmarshalFolded(raw, v); err != nil {
+	if err := jsonx.UnmarshalGo(raw, v); err != nil {
 		r.c.t.Fatalf("%s: the answer %s is no %s: %v", r.name(), shownJSON(raw), strings.TrimPrefix(fmt.Sprintf("%T", v), "*"), err)
 	}
 }
@@ -264,13 +268,11 @@ func (r *Reply) blob(content json.RawMessage, at string) (mimeType string, data 
 // first: progress, questions of the server and the answers to them, further
 // rounds, the response.
 func (r *Reply) Frames() []*wire.Frame {
-	r.looked.Store(true)
 	return r.exchange.Frames
 }
 
 // Exchange is the request and all that belongs to it.
 func (r *Reply) Exchange() *wire.Exchange {
-	r.looked.Store(true)
 	return r.exchange
 }
 
@@ -286,7 +288,6 @@ func (r *Reply) head() *wire.Head {
 
 // Status is the HTTP status, zero over stdio and without a response.
 func (r *Reply) Status() int {
-	r.looked.Store(true)
 	if h := r.head(); h != nil {
 		return h.Status
 	}

@@ -21,7 +21,6 @@ type Round struct {
 
 // Rounds are those that the call took, one for most.
 func (r *Reply) Rounds() []Round {
-	r.looked.Store(true)
 	var out []Round
 	for _, f := range r.exchange.Frames {
 		m := f.Message()

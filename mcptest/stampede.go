@@ -17,14 +17,20 @@ import (
 //		func(i int, r *mcptest.Reply) error { return mcptest.Is(r.Text(), fmt.Sprint(i)) })
 func (c *Client) Stampede(n int, tool string, args func(i int) any, own func(i int, r *Reply) error) {
 	c.t.Helper()
-	c.toolOf(c.t.Context(), tool) // listed before, once
+	if own == nil {
+		c.t.Fatal("Stampede needs a function that tells whether an answer is its own")
+	}
+	if args == nil {
+		args = func(int) any { return nil }
+	}
+	c.toolOf(c.ctx, tool) // listed before, once
 	replies, errs := make([]*Reply, n), make([]error, n)
 	var wait sync.WaitGroup
 	begin := make(chan struct{})
 	for i := range n {
 		wait.Go(func() {
 			<-begin
-			replies[i], errs[i] = c.callTool(c.t.Context(), tool, args(i), nil)
+			replies[i], errs[i] = c.callTool(c.ctx, tool, args(i), nil)
 		})
 	}
 	close(begin)
@@ -35,7 +41,8 @@ func (c *Client) Stampede(n int, tool string, args func(i int) any, own func(i i
 	}
 	wrong := 0
 	for i, r := range replies {
-		if r.looked.Store(true); r.err != nil {
+		if r.err != nil {
+			r.looked.Store(true)
 			c.t.Errorf("call %d of %d at once was not answered: %s", i+1, n, r.failure())
 			continue
 		}

@@ -44,7 +44,7 @@ type asking struct {
 // Step calls a tool and stops at the first question of the server.
 func (c *Client) Step(name string, args any, opts ...CallOption) *Step {
 	c.t.Helper()
-	r, err := c.toolRequest(c.t.Context(), name, args, opts)
+	r, err := c.toolRequest(c.ctx, name, args, opts)
 	if err != nil {
 		c.t.Fatalf("the arguments of %s: %v", name, err)
 	}
@@ -54,7 +54,7 @@ func (c *Client) Step(name string, args any, opts ...CallOption) *Step {
 		return s
 	}
 	s.asks, s.pending = make(chan asking), make(chan *Reply, 1)
-	ctx, cancel := context.WithCancel(c.t.Context())
+	ctx, cancel := context.WithCancel(c.ctx)
 	c.mu.Lock()
 	c.stepper = s.asks
 	c.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *Step) send(params json.RawMessage) {
 	s.c.t.Helper()
 	r := s.request
 	r.Params, r.KeepRounds = params, true
-	result, err := s.c.session.Do(s.c.t.Context(), r)
+	result, err := s.c.session.Do(s.c.ctx, r)
 	s.round++
 	s.questions, s.state, s.result = nil, nil, result
 	if err != nil || result.ResultType != spec.ResultInputRequired {
@@ -180,7 +180,7 @@ func (s *Step) answer(state *string, answers []Answer) *Step {
 	}
 	responses := map[string]json.RawMessage{}
 	for i, a := range answers {
-		raw, err := s.c.give(s.c.t.Context(), a, &s.questions[i])
+		raw, err := s.c.give(s.c.ctx, a, &s.questions[i])
 		if err != nil {
 			s.c.t.Fatalf("the answer to %s: %v", s.questions[i].String(), err)
 		}

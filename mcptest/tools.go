@@ -213,5 +213,5 @@ func (l *toolList) schema(name string) *contract.Schema {
 
 // toolNamed is the definition of the tool that a reply is of.
 func (c *Client) toolNamed(r *Reply) Tool {
-	return c.toolOf(c.t.Context(), r.of)
+	return c.toolOf(c.ctx, r.of)
 }

@@ -98,22 +98,42 @@ func lines(raw json.RawMessage) string {
 	return string(out) + "\n"
 }
 
-// leaks names what a text shows that nobody outside should see.
+// leaks names what a text shows that nobody outside should see. What JSON escapes
+// in it is looked at as it is meant.
 func leaks(raw []byte, values []string) []string {
 	var found []string
 	s := string(raw)
+	meant := unescaped(raw)
 	for i, v := range values {
-		if v != "" && (strings.Contains(s, v) || strings.Contains(s, strings.Trim(string(jsonx.Quote(v)), `"`))) {
+		if v != "" && (strings.Contains(s, v) || strings.Contains(meant, v)) {
 			found = append(found, fmt.Sprintf("the secret value number %d", i+1))
 		}
 	}
-	if what := check.CredentialIn(s); what != "" {
-		found = append(found, what)
-	}
-	if what := check.InsideIn(s, ""); what != "" {
-		found = append(found, what)
+	for _, look := range []func(string) string{check.CredentialIn, func(s string) string { return check.InsideIn(s, "") }} {
+		what := look(s)
+		if what == "" {
+			what = look(meant)
+		}
+		if what != "" {
+			found = append(found, what)
+		}
 	}
 	return found
+}
+
+// unescaped is every string of a JSON text as it is meant, a line each; empty for
+// what is no JSON.
+func unescaped(raw []byte) string {
+	var b strings.Builder
+	_ = jsonx.Walk(raw, func(t jsonx.Token) error { // up to what cannot be read
+		if t.Kind == jsonx.String {
+			meant, _ := jsonx.Text(t.Raw)
+			b.WriteString(meant)
+			b.WriteByte('\n')
+		}
+		return nil
+	})
+	return b.String()
 }
 
 func splitPath(path string) iter.Seq[string] { return strings.SplitSeq(path, ".") }

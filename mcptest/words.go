@@ -26,7 +26,7 @@ func encode(v any) (json.RawMessage, error) {
 	case nil:
 		return json.RawMessage("null"), nil
 	}
-	raw, err := jsonx.Marshal(v)
+	raw, err := jsonx.MarshalGo(v)
 	if err != nil {
 		return nil, fmt.Errorf("a %T cannot be written as JSON: %w", v, err)
 	}

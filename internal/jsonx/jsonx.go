@@ -272,12 +272,6 @@ func UnmarshalKnown(raw []byte, v any) error {
 	return syntaxError(json.Unmarshal(raw, v, json.RejectUnknownMembers(true)))
 }
 
-// UnmarshalFolded is Unmarshal that finds the fields of a struct in any case, as
-// encoding/json does. It is for types of users, who expect that.
-func UnmarshalFolded(raw []byte, v any) error {
-	return syntaxError(json.Unmarshal(raw, v, json.MatchCaseInsensitiveNames(true)))
-}
-
 // Marshal returns v as compact JSON with map keys sorted.
 func Marshal(v any) ([]byte, error) {
 	return json.Marshal(v, json.Deterministic(true))
