@@ -5,6 +5,7 @@ package mcptest
 import (
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcprove/mcprove/contract"
@@ -74,9 +75,12 @@ func (c *Client) HasTools(names ...string) {
 			c.t.Error(missing("tool", n, there))
 		}
 	}
-	for _, n := range there {
-		if !slices.Contains(names, n) {
-			c.t.Errorf("the tool %q is there too", shown(n))
+	for i, n := range there {
+		switch {
+		case slices.Contains(there[:i], n):
+			c.t.Errorf("the tool %s is listed twice", shown(strconv.Quote(n)))
+		case !slices.Contains(names, n):
+			c.t.Errorf("the tool %s is there too", shown(strconv.Quote(n)))
 		}
 	}
 }

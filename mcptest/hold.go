@@ -4,6 +4,7 @@ package mcptest
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -18,18 +19,63 @@ import (
 // Notifications are held where they arrive.
 func (s *shared) hold(r *Reply) {
 	method := r.method
-	for _, f := range r.exchange.Frames {
+	for i, f := range r.exchange.Frames {
 		if f.Dir != wire.ToClient {
 			continue
 		}
 		switch m := f.Message(); m.Kind {
 		case wire.Response, wire.ErrorResponse:
+			if f != r.exchange.Response && !answers(m, r.exchange.Frames[:i]) {
+				continue // it is of another request, which the anomalies tell
+			}
 			s.holdFrame(f, method, r)
+			s.holdStatus(f, m, r)
 		case wire.Request:
 			s.holdFrame(f, "", nil)
 		}
 	}
+	s.holdProgress(r)
 	s.holdTool(r)
+}
+
+// answers reports whether a response is to one of the requests before it.
+func answers(m *wire.Message, before []*wire.Frame) bool {
+	key, ok := m.Key()
+	if !ok {
+		return false
+	}
+	return slices.ContainsFunc(before, func(f *wire.Frame) bool {
+		k, ok := f.Message().Key()
+		return ok && k == key && f.Dir == wire.ToServer
+	})
+}
+
+// holdStatus holds the HTTP status that a result came with: one that says the
+// request failed, or was a notification, keeps clients from reading it.
+func (s *shared) holdStatus(f *wire.Frame, m *wire.Message, r *Reply) {
+	if f.HTTP == nil || m.Kind != wire.Response {
+		return
+	}
+	if status := f.HTTP.Status; status >= http.StatusMultipleChoices || status == spec.StatusNotificationAccepted {
+		s.fault("%s: a result came with HTTP status %d, for which clients read none", r.name(), status)
+	}
+}
+
+// holdProgress holds that progress rises each time (2024-11-05/basic/utilities/progress
+// and later: MUST).
+func (s *shared) holdProgress(r *Reply) {
+	last, seen := 0.0, false
+	for _, f := range r.Notifications(spec.NotificationProgress) {
+		var p Progress
+		if jsonx.Unmarshal(f.Message().Params, &p) != nil {
+			continue // it was held where it arrived
+		}
+		if seen && p.Progress <= last {
+			s.fault("%s: progress went from %v to %v, and must rise", r.name(), last, p.Progress)
+			return
+		}
+		last, seen = p.Progress, true
+	}
 }
 
 func (s *shared) holdHandshake() {
@@ -79,8 +125,8 @@ var textFaults = map[wire.FaultCode]bool{wire.FaultBOM: true, wire.FaultUTF8: tr
 // (2025-06-18/server/tools#output-schema: servers MUST provide results that
 // conform).
 func (s *shared) holdTool(r *Reply) {
-	if r.method != spec.MethodToolsCall || r.err != nil || r.isToolError() {
-		return
+	if r.method != spec.MethodToolsCall || r.err != nil || r.isToolError() || s.agreed.Revision < spec.Rev20250618 {
+		return // outputSchema came with 2025-06-18
 	}
 	schema := s.tools.schema(r.of)
 	if schema == nil || r.result == nil || r.result.ResultType != spec.ResultComplete {
@@ -125,22 +171,28 @@ func (s *shared) holdAnomalies() {
 		if a.Frame != nil {
 			it = "\n  it is " + shownJSON(a.Frame.Raw)
 		}
-		where := ""
-		if a.Kind == session.Noise && s.agreed.Transport == transport.Stdio {
-			where = " on standard output, which is for messages alone; log to standard error"
+		switch {
+		case a.Kind == session.Noise && s.agreed.Transport == transport.Stdio:
+			s.fault("the server wrote what is no message on standard output, which is for messages alone; log to standard error: %s%s", shown(a.Note), it)
+		case a.Kind == session.WrongMediaType:
+			s.fault("the server sent %s: its type must be application/json or text/event-stream%s", shown(a.Note), it)
+		default:
+			s.fault("the server sent what it must not: %s%s", shown(a.Note), it)
 		}
-		s.fault("the server sent something out of order: %s%s%s", shown(a.Note), where, it)
 	}
 }
 
 // maxNotes bounds the bytes of the notifications that are kept.
-const maxNotes = 64 << 20
+const maxNotes = 32 << 20
+
+// noteOverhead stands for what a notification costs beside its bytes.
+const noteOverhead = 1 << 10
 
 // notified takes in each notification, in the session's goroutine.
 func (s *shared) notified(f *wire.Frame) {
 	s.mu.Lock()
 	if s.noteBytes < maxNotes {
-		s.noteBytes += len(f.Raw)
+		s.noteBytes += len(f.Raw) + noteOverhead
 		s.notes = append(s.notes, f)
 	}
 	if s.more != nil {

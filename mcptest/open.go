@@ -46,6 +46,7 @@ func open(t testing.TB, target any, o *options) (*Client, error) {
 	}
 	s.o.answers = o.answers.fresh()
 	so := o.session()
+	so.Listen = so.Listen || len(s.o.answers.queues) > 0 // some servers ask on the standing stream alone
 	so.Tap, so.OnNotification = s.tap(), s.notified
 	so.Handlers = session.Handlers{
 		Elicit: s.handler(spec.MethodElicit), Sample: s.handler(spec.MethodCreateMessage), Roots: s.handler(spec.MethodRootsList),

@@ -19,6 +19,7 @@ type options struct {
 	revision  spec.Revision
 	header    []wire.HeaderField
 	timeout   time.Duration
+	start     time.Duration
 	rounds    int
 	lax       bool
 	virtual   bool
@@ -40,8 +41,9 @@ var (
 	// Lax leaves out holding the server's messages against the revision. What
 	// crossed is still recorded, and assertions still hold.
 	Lax Option = func(o *options) { o.lax = true }
-	// VirtualTime runs each body of EachEra in a bubble of testing/synctest. The
-	// target must be a Fresh one where the server makes channels or goroutines.
+	// VirtualTime runs each body of EachEra in a bubble of testing/synctest, in which
+	// t.Parallel and t.Run cannot be called. The target must be a Fresh one where the
+	// server makes channels or goroutines.
 	VirtualTime Option = func(o *options) { o.virtual = true }
 	// Listen opens the standing GET stream of a legacy HTTP server, for what it
 	// sends outside of an answer. Without it only answers are listened to.
@@ -66,10 +68,21 @@ func Header(name, value string) Option {
 	return func(o *options) { o.header = append(o.header, wire.HeaderField{Name: name, Value: value}) }
 }
 
-// Timeout bounds each request. The default is 30 s, and no bound in virtual
-// time.
+// Timeout bounds each request. The default is 30 s, and no bound in virtual time:
+// there a tool that hangs ends the whole program as a deadlock, unless this says
+// otherwise.
 func Timeout(d time.Duration) Option {
-	return func(o *options) { o.timeout = d }
+	return func(o *options) {
+		if o.timeout = d; d <= 0 {
+			o.mistake = "mcptest.Timeout: a bound must be above zero"
+		}
+	}
+}
+
+// StartTimeout bounds the start of a server and all that opening it takes. The
+// default is 60 s, and no bound in virtual time.
+func StartTimeout(d time.Duration) Option {
+	return func(o *options) { o.start = d }
 }
 
 // MaxRounds bounds how often one request may be answered by a wish for input;
@@ -122,10 +135,13 @@ func (o *options) session() session.Options {
 	s := session.Options{
 		Era: o.era, Revision: o.revision, ClientInfo: o.info, Capabilities: o.declared, Version: version,
 		LogLevel: o.logLevel, MaxRounds: o.rounds, Listen: o.listen,
-		Timeouts: session.Timeouts{Request: o.timeout},
+		Timeouts: session.Timeouts{Request: o.timeout, Start: o.start},
 	}
 	if o.timeout < 0 {
-		s.Timeouts.Start, s.Timeouts.Close = -1, time.Minute
+		s.Timeouts.Close = time.Minute
+		if o.start == 0 {
+			s.Timeouts.Start = -1
+		}
 	}
 	return s
 }

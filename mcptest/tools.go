@@ -177,7 +177,10 @@ func (l *toolList) forget() {
 func (c *Client) listTools(ctx context.Context) {
 	found := map[string]*listedTool{}
 	if _, has := c.capability("tools"); has {
-		pages, _ := c.session.ListAll(ctx, session.Request{Method: spec.MethodToolsList})
+		pages, err := c.session.ListAll(ctx, session.Request{Method: spec.MethodToolsList})
+		if err != nil && !c.o.lax && ctx.Err() == nil {
+			c.fault("%s failed, which every client asks for before it calls a tool: %s\n  (mcptest.Lax leaves this out)", spec.MethodToolsList, shown(err.Error()))
+		}
 		for _, p := range pages.Pages {
 			list, _ := jsonx.Elements(p.Member("tools"), jsonx.Lenient)
 			for _, raw := range raws(list) {
@@ -189,6 +192,7 @@ func (c *Client) listTools(ctx context.Context) {
 				if t.OutputSchema != nil {
 					t.output = contract.NewSchema(t.OutputSchema)
 				}
+				c.holdSchemas(t)
 				found[t.Name] = t
 			}
 			if !c.o.lax {
@@ -199,6 +203,22 @@ func (c *Client) listTools(ctx context.Context) {
 	c.tools.mu.Lock()
 	defer c.tools.mu.Unlock()
 	c.tools.listed, c.tools.tools = true, found
+}
+
+// holdSchemas holds that the schemas of a tool are schemas. One that is beyond what
+// can be judged here is taken as it is.
+func (c *Client) holdSchemas(t *listedTool) {
+	if c.o.lax {
+		return
+	}
+	for member, schema := range map[string]json.RawMessage{"inputSchema": t.InputSchema, "outputSchema": t.OutputSchema} {
+		if jsonx.KindOf(schema) != jsonx.Object {
+			continue // that was held with the message
+		}
+		if fault := contract.CheckSchema(schema); fault != nil && fault.Kind != contract.SchemaUnjudged {
+			c.fault("the %s of the tool %s is no JSON Schema: %s", member, shown(t.Name), shown(fault.Error()))
+		}
+	}
 }
 
 // schema is the outputSchema of a listed tool.

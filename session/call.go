@@ -87,7 +87,7 @@ func (c *call) add(f *wire.Frame) {
 }
 
 // frameOverhead stands for what a frame costs beside its bytes.
-const frameOverhead = 256
+const frameOverhead = 1 << 10
 
 // name is what errors call the request.
 func (c *call) name() string {
