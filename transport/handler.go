@@ -94,7 +94,7 @@ func (c *inProcess) call(r *request, body io.ReadCloser, size int64) (*answer, e
 	// A server's handler owns its request: it may change the URL.
 	u := *r.url
 	hr.URL = &u
-	w := &answer{cancel: cancel, wrote: make(chan struct{})}
+	w := &answer{cancel: cancel, wrote: make(chan struct{}), length: -1, method: r.method}
 	w.cond.L = &w.mu
 	hr = hr.WithContext(life)
 	if !c.running.start(func() { w.serve(c.handler, hr); _ = body.Close() }) {
@@ -118,9 +118,13 @@ type answer struct {
 	cancel context.CancelFunc
 	wrote  chan struct{} // closed when the head is final
 
+	method string      // of the request
 	header http.Header // the handler's to change at any time
 	final  http.Header // as it was when the status was written
 	status int
+	// length is the Content-Length that the handler declared, -1 for none; written is
+	// what it wrote or tried to, taken what was taken of that.
+	length, written, taken int64
 
 	mu      sync.Mutex
 	cond    sync.Cond // ready, off or returned changed
@@ -160,11 +164,31 @@ func (w *answer) WriteHeader(status int) {
 	}
 	w.status = status
 	w.final = w.Header().Clone()
+	w.length = -1
+	if text := w.final.Get("Content-Length"); text != "" {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
+			w.length = n
+		} else {
+			w.final.Del("Content-Length") // as net/http does
+		}
+	}
+}
+
+// bodyAllowed reports whether a response of the status may have a body (RFC 9110,
+// section 6.4.1).
+func bodyAllowed(status int) bool {
+	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
 }
 
 func (w *answer) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
+	}
+	if !bodyAllowed(w.status) {
+		return 0, http.ErrBodyNotAllowed
+	}
+	if w.written += int64(len(b)); w.length >= 0 && w.written > w.length {
+		return 0, http.ErrContentLength
 	}
 	n := 0
 	for part := range slices.Chunk(b, maxUnread) { // a long body waits for its reader too
@@ -175,6 +199,7 @@ func (w *answer) Write(b []byte) (int, error) {
 			}
 		}
 		n += len(part)
+		w.taken += int64(len(part))
 	}
 	return n, nil
 }
@@ -263,6 +288,10 @@ func (w *answer) finish(failure error) {
 	if failure == nil {
 		w.sendHead(len(w.held))
 		w.move()
+		if w.taken < w.length && w.method != http.MethodHead && bodyAllowed(w.status) {
+			// net/http ends the connection then, before a client has all it was told of.
+			failure = fmt.Errorf("the handler declared %d bytes and wrote %d", w.length, w.taken)
+		}
 	}
 	w.ended, w.failure = true, failure
 	if w.head == nil {
