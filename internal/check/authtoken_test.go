@@ -120,10 +120,11 @@ func TestTokens(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/%s/%s", x.rule, strings.ReplaceAll(x.name, " ", "-"), revision), func(t *testing.T) {
 				t.Parallel()
-				if x.takes == nil {
-					x.takes = all
+				takes := x.takes
+				if takes == nil {
+					takes = all
 				}
-				s := taking(x.takes(x.tokens), x.at...)
+				s := taking(takes(x.tokens), x.at...)
 				s.Faults = append(s.Faults, x.faults...)
 				o := judgeBy(t, s, stage{transport.StreamableHTTP, revision}, check.Options{Only: []string{x.rule}, Options: probe.Options{Tokens: x.tokens, Timeout: time.Second}})[x.rule]
 				if o.Status != x.want || x.says != "" && !saysOf(o, x.says) {
