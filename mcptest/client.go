@@ -61,7 +61,8 @@ type inVain struct {
 	seen  bool // the test asserted it
 }
 
-// With is the same client, reporting to another test, such as a subtest.
+// With is the same client, reporting to another test. In a subtest use it: what the
+// client itself asserts fails the test that it was opened for.
 func (c *Client) With(t testing.TB) *Client { return &Client{t: t, shared: c.shared} }
 
 // Revision is the protocol revision in use, such as "2026-07-28".
