@@ -250,3 +250,13 @@ func TestMisspelledCallsFail(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// A server that ends at once says why.
+func TestServersThatEndAtOnce(t *testing.T) {
+	w := watch(t, func(t testing.TB) {
+		mcptest.Open(t, func(context.Context, io.Reader, io.Writer) error { return fmt.Errorf("no such harbour") })
+	})
+	if got := strings.Join(w.said, "\n"); !strings.Contains(got, "no such harbour") {
+		t.Errorf("the test said %q", got)
+	}
+}

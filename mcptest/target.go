@@ -71,7 +71,18 @@ func targetOf(t testing.TB, what any, header []wire.HeaderField, told *told) (tr
 		}
 		return &transport.HTTP{URL: x, Header: header}, nil
 	}
-	return nil, fmt.Errorf("a %T is no target: Open takes %s", what, known)
+	kind := fmt.Sprintf("%T", what)
+	if adapter, ok := adapters[kind]; ok {
+		return nil, fmt.Errorf("a %s is no target by itself: hand in %s, or the http.Handler that you serve it with", kind, adapter)
+	}
+	return nil, fmt.Errorf("a %s is no target: Open takes %s", kind, known)
+}
+
+// adapters are what makes targets of the servers of SDKs, which this package must not
+// know.
+var adapters = map[string]string{
+	"*mcp.Server":       "gosdk.Server(server) of github.com/mcprove/mcprove/adapt/gosdk",
+	"*server.MCPServer": "mcpgo.Server(server) of github.com/mcprove/mcprove/adapt/mcpgo",
 }
 
 // reporter is a target that can tell of errors which its server keeps from the
