@@ -165,9 +165,22 @@ func (c *Client) request(method, of string, params any, opts []CallOption) *Repl
 	return reply
 }
 
+// send makes a request. A progress token that it gives is known from then on.
+func (s *shared) send(ctx context.Context, r session.Request) (*session.Result, error) {
+	if r.ProgressToken != nil {
+		s.mu.Lock()
+		if s.tokens == nil {
+			s.tokens = map[string]bool{}
+		}
+		s.tokens[string(r.ProgressToken)] = true
+		s.mu.Unlock()
+	}
+	return s.session.Do(ctx, r)
+}
+
 // do makes a request, and holds what came for it against the revision.
 func (c *Client) do(ctx context.Context, r session.Request, of string) *Reply {
-	result, err := c.session.Do(ctx, r)
+	result, err := c.send(ctx, r)
 	return c.reply(r.Method, of, result, err)
 }
 

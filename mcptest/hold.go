@@ -206,6 +206,23 @@ func (s *shared) notified(f *wire.Frame) {
 	}
 	if agreed && !s.o.lax {
 		s.holdFrame(f, "", nil)
+		s.holdToken(f)
+	}
+}
+
+// holdToken holds that progress names a token that was given to the server
+// (basic/utilities/progress: MUST). A text of the test's own may have given others.
+func (s *shared) holdToken(f *wire.Frame) {
+	m := f.Message()
+	if m.Method != spec.NotificationProgress {
+		return
+	}
+	token := within(m.Params, spec.MetaProgressToken)
+	s.mu.Lock()
+	given := s.tokens[string(token)] || s.raw
+	s.mu.Unlock()
+	if !given && token != nil {
+		s.fault("the server reported progress for the token %s, which nobody gave it\n  it is %s", shownJSON(token), shownJSON(f.Raw))
 	}
 }
 

@@ -40,7 +40,7 @@ func (c *Client) Start(name string, args any, opts ...CallOption) *Pending {
 	r.OnNotification = p.notified
 	go func() {
 		defer close(p.done)
-		result, err := c.session.Do(ctx, r)
+		result, err := c.send(ctx, r)
 		p.reply = &Reply{c: c, method: spec.MethodToolsCall, of: name, result: result, err: err}
 		if p.reply.exchange = (&wire.Exchange{}); result != nil {
 			p.reply.exchange = result.Exchange

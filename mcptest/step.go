@@ -61,7 +61,7 @@ func (c *Client) Step(name string, args any, opts ...CallOption) *Step {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		result, err := c.session.Do(ctx, r)
+		result, err := c.send(ctx, r)
 		rep := &Reply{c: c, method: r.Method, of: name, result: result, err: err, exchange: &wire.Exchange{}}
 		if result != nil {
 			rep.exchange = result.Exchange
@@ -84,7 +84,7 @@ func (s *Step) send(params json.RawMessage) {
 	s.c.t.Helper()
 	r := s.request
 	r.Params, r.KeepRounds = params, true
-	result, err := s.c.session.Do(s.c.ctx, r)
+	result, err := s.c.send(s.c.ctx, r)
 	s.round++
 	s.questions, s.state, s.result = nil, nil, result
 	if err != nil || result.ResultType != spec.ResultInputRequired {

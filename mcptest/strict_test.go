@@ -260,3 +260,17 @@ func TestServersThatEndAtOnce(t *testing.T) {
 		t.Errorf("the test said %q", got)
 	}
 }
+
+// Progress is for those who asked for it.
+func TestProgressOfNobodysToken(t *testing.T) {
+	serve := lines(func(out io.Writer, id string) {
+		_, _ = fmt.Fprintf(out, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"mine","progress":1}}`+"\n")
+		_, _ = fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`+"\n", id)
+	}, "")
+	w := watch(t, func(t testing.TB) {
+		mcptest.Open(t, serve, mcptest.Revision("2025-11-25")).CallTool("any", nil, mcptest.WithProgress()).IsOK()
+	})
+	if got := strings.Join(w.said, "\n"); !strings.Contains(got, `the token "mine", which nobody gave it`) {
+		t.Errorf("the test said %q", got)
+	}
+}
