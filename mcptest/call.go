@@ -170,9 +170,10 @@ func (s *shared) send(ctx context.Context, r session.Request) (*session.Result, 
 	if r.ProgressToken != nil {
 		s.mu.Lock()
 		if s.tokens == nil {
-			s.tokens = map[string]bool{}
+			s.tokens = map[wire.IDKey]bool{}
 		}
-		s.tokens[string(r.ProgressToken)] = true
+		key, _ := wire.KeyOf(r.ProgressToken)
+		s.tokens[key] = true
 		s.mu.Unlock()
 	}
 	return s.session.Do(ctx, r)

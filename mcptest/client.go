@@ -50,10 +50,10 @@ type shared struct {
 	ready     bool            // what was negotiated is known
 	notes     []*wire.Frame   // notifications
 	noteBytes int
-	more      chan struct{}   // closed and replaced at each notification
-	known     int             // anomalies that were told
-	tokens    map[string]bool // of progress, that were given
-	raw       bool            // text of the test's own was sent
+	more      chan struct{}       // closed and replaced at each notification
+	known     int                 // anomalies that were told
+	tokens    map[wire.IDKey]bool // of progress, that were given
+	raw       bool                // text of the test's own was sent
 }
 
 // inVain is a question without an answer.

@@ -218,8 +218,9 @@ func (s *shared) holdToken(f *wire.Frame) {
 		return
 	}
 	token := within(m.Params, spec.MetaProgressToken)
+	key, _ := wire.KeyOf(token)
 	s.mu.Lock()
-	given := s.tokens[string(token)] || s.raw
+	given := s.tokens[key] || s.raw
 	s.mu.Unlock()
 	if !given && token != nil {
 		s.fault("the server reported progress for the token %s, which nobody gave it\n  it is %s", shownJSON(token), shownJSON(f.Raw))
