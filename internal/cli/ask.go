@@ -172,7 +172,7 @@ func (a *app) talk(ctx context.Context, verb string, f *askFlags, t *target, mor
 	k.status.done()
 	if f.logLevel != "" && s.Negotiated().Era == spec.Legacy {
 		if _, err := s.Call(ctx, spec.MethodSetLevel, object("level", jsonx.Quote(f.logLevel))); err != nil {
-			a.say("mcprove: the server sends no log messages: %s", text.Line(a.redactor.String(err.Error())))
+			a.say("mcprove: the server sends no log messages: %s", a.clean(err.Error()))
 		}
 	}
 	return maxTime(ctx, do(ctx, k))
@@ -308,8 +308,8 @@ func (k *talk) answered(where string, res *session.Result, err error, show func(
 	}
 	run := &report.Run{Verb: k.verb, Target: k.name, Outcome: report.Passed, Exit: exitOK, Notes: k.notes()}
 	if failed != nil {
-		run.Outcome, run.Exit = report.Failed, failed.Exit
-		if k.s.Negotiated().Era == spec.Modern && len(k.asks.unused()) > 0 {
+		run.Outcome, run.Exit = outcomeOf(failed.Exit), failed.Exit
+		if failed.Exit == exitAnswered && k.s.Negotiated().Era == spec.Modern && len(k.asks.unused()) > 0 {
 			failed.Try = firstOf(failed.Try, "--era legacy, where tools can ask by requests of the server")
 		}
 	}
@@ -323,7 +323,7 @@ func (k *talk) answered(where string, res *session.Result, err error, show func(
 		if failed != nil && failed.Code == "tool-error" {
 			failed.Message = toolFailed // its words are printed already
 		}
-		if own.Key == "rpcError" {
+		if own.Key == "rpcError" || failed != nil && failed.Code == badAnswer {
 			show = k.a.printJSON
 		}
 		if err := show(own.Value.(jsonx.Raw)); err != nil {
@@ -345,7 +345,10 @@ func (k *talk) answered(where string, res *session.Result, err error, show func(
 // a failure; or the error of a request that it did not answer.
 func (k *talk) outcome(where string, res *session.Result, err error) (answer report.Own, failed *Error, _ error) {
 	if err == nil {
-		return report.Own{Key: "result", Value: jsonx.Raw(res.Raw)}, toolError(where, res), nil
+		if failed = toolError(where, res); failed == nil {
+			failed = k.unusable(where, res)
+		}
+		return report.Own{Key: "result", Value: jsonx.Raw(res.Raw)}, failed, nil
 	}
 	rpc, ok := errors.AsType[*session.RPCError](err)
 	if _, barred := errors.AsType[*transport.Error](err); !ok || barred { // a refusal at the door may have words

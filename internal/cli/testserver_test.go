@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -64,6 +65,9 @@ func testServer(args []string) int {
 		_ = os.WriteFile(rest[0], []byte(strconv.Itoa(c.Process.Pid)), 0o600)
 		return 3
 	}
+	if mode == "says" {
+		return says(rest[0])
+	}
 	script, faults, err := scriptOf(mode, rest)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -81,6 +85,42 @@ func testServer(args []string) int {
 	if err := s.ServeStdio(context.Background(), os.Stdin, os.Stdout); err != nil && !errors.Is(err, mock.ErrEnded) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
+	}
+	return 0
+}
+
+// says is a server that answers by what a file holds: an object of methods,
+// "tools/call NAME" for one tool and "*" for all others, with {"result"} or
+// {"error"} as each is to be sent.
+func says(path string) int {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	var answers map[string]json.RawMessage
+	if err := json.Unmarshal(data, &answers); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Name string }
+		}
+		if err := json.Unmarshal(in.Bytes(), &m); err != nil || m.ID == nil {
+			continue
+		}
+		for _, name := range []string{m.Method + " " + m.Params.Name, m.Method, "*"} {
+			if a, ok := answers[name]; ok {
+				var line bytes.Buffer
+				_ = json.Compact(&line, a)
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,%s`+"\n", m.ID, line.Bytes()[1:])
+				break
+			}
+		}
 	}
 	return 0
 }
