@@ -117,7 +117,7 @@ func explain(err error, opened bool) *Error {
 	}
 	if out.Code == "target-failed" { // it answered, and nobody can use it
 		if e, ok := errors.AsType[*session.ResultError](err); ok {
-			out.Exit, out.Code, out.Where, out.Try = exitIncomplete, "bad-answer", e.Method, "see with -v what it answers; mcprove check judges it"
+			out.Exit, out.Code, out.Where, out.Try = exitIncomplete, badAnswer, e.Method, "see with -v what it answers; mcprove check judges it"
 		}
 		if e, ok := errors.AsType[*session.RoundsError](err); ok {
 			out.Exit, out.Code, out.Where, out.Try = exitIncomplete, "too-many-rounds", e.Method, "see with --step what it asks"
@@ -150,13 +150,16 @@ func place(path string, line, col int) string {
 
 // report prints the error for people, and as the last line for programs.
 func (a *app) report(e *Error) {
-	say := func(s string) string { return text.LogBlock(a.redactor.String(s)) }
+	say := a.clean // what a server says makes no lines of its own
 	where := ""
 	if e.Where != "" && !strings.HasPrefix(e.Message, e.Where) {
 		where = say(e.Where) + ": "
 	}
 	fmt.Fprintf(a.stderr, "mcprove: %s%s\n", where, say(e.Message))
 	if e.Try != "" {
+		if e.Exit == exitInternal {
+			say = func(s string) string { return text.LogBlock(a.redactor.String(s)) } // a stack of ours
+		}
 		fmt.Fprintf(a.stderr, "  try: %s\n", say(e.Try))
 	}
 	line, err := jsonx.Marshal(struct {
@@ -171,9 +174,9 @@ func (a *app) report(e *Error) {
 		Message string `json:"message"`
 		Where   string `json:"where"`
 		Try     string `json:"try"`
-	}{e.Code, valid(a.redactor.String(e.Message)), valid(a.redactor.String(e.Where)), e.Try}})
+	}{e.Code, valid(a.redactor.String(e.Message)), valid(a.redactor.String(e.Where)), valid(a.redactor.String(e.Try))}})
 	if err == nil {
-		fmt.Fprintf(a.stderr, "%s\n", line)
+		fmt.Fprintf(a.stderr, "%s\n", text.JSON(line))
 	}
 }
 

@@ -60,7 +60,7 @@ func (a *app) mockHTTP(ctx context.Context, script mock.Script, name string, f *
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
-	fmt.Fprintf(a.stderr, "mcprove: serving %s (%s); interrupt it to end\n", text.Line(name), strings.Join(revisionNames(&script), ", "))
+	fmt.Fprintf(a.stderr, "mcprove: serving %s (%s); interrupt it to end\n", text.LogLine(name), strings.Join(revisionNames(&script), ", "))
 	if _, err := fmt.Fprintf(a.stdout, "http://%s%s\n", l.Addr(), mockPath); err != nil {
 		_ = srv.Close()
 		<-served
@@ -128,7 +128,7 @@ func (a *app) mockStdio(ctx context.Context, script mock.Script, verbose bool) e
 	}
 	switch {
 	case errors.Is(err, mock.ErrEnded):
-		a.say("mcprove: %v", err)
+		a.say("mcprove: %s", a.clean(err.Error()))
 		return nil
 	case ctx.Err() != nil:
 		return nil
@@ -165,7 +165,7 @@ const maxLogged = 2_000
 // side: what comes with <-, what goes with ->.
 func (a *app) logged(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.say("<- %s %s", r.Method, text.Line(a.redactor.String(r.URL.Path)))
+		a.say("<- %s %s", r.Method, text.LogLine(a.redactor.String(r.URL.Path)))
 		var body bytes.Buffer
 		// A body that cannot be read is the server's to judge.
 		_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, 64<<20))
@@ -187,7 +187,7 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 func (a *app) message(arrow string, b []byte) {
-	a.say("%s %s", arrow, text.Clip(text.Line(a.redactor.String(string(b))), maxLogged))
+	a.say("%s %s", arrow, text.Clip(text.LogLine(a.redactor.String(string(b))), maxLogged))
 }
 
 // loggedResponse shows the status and what is written.

@@ -183,11 +183,11 @@ func (a *app) trace(e transport.TapEvent) {
 	const most = 2_000
 	switch {
 	case e.Frame != nil:
-		a.say("%s %s", arrow, text.Clip(text.Line(a.redactor.String(string(e.Frame.Raw))), most))
+		a.say("%s %s", arrow, text.Clip(text.LogLine(a.redactor.String(string(e.Frame.Raw))), most))
 	case e.Head != nil && e.Sent:
-		a.say("%s %s %s", arrow, e.Head.Method, text.Line(a.redactor.String(e.Head.URL)))
+		a.say("%s %s %s", arrow, e.Head.Method, text.LogLine(a.redactor.String(e.Head.URL)))
 	case e.Head != nil && e.Kind == transport.EventHead:
-		a.say("%s HTTP %d %s", arrow, e.Head.Status, text.Line(e.Head.Reason))
+		a.say("%s HTTP %d %s", arrow, e.Head.Status, a.clean(e.Head.Reason))
 	}
 }
 
@@ -214,7 +214,7 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 				return len(b), nil
 			}
 		}
-		w.a.say("%s%s", w.prefix, text.Line(w.a.redactor.String(strings.TrimRight(string(w.rest[:i+1]), "\r\n"))))
+		w.a.say("%s%s", w.prefix, text.LogLine(w.a.redactor.String(strings.TrimRight(string(w.rest[:i+1]), "\r\n"))))
 		w.rest = w.rest[i+1:]
 	}
 }
@@ -234,9 +234,9 @@ func (a *app) status() *status { return &status{a: a} }
 const quietTime = 10 * time.Second
 
 func (s *status) waiting(target string, w session.Waiting) {
-	line := fmt.Sprintf("waiting for %s (%s): %s", text.Clip(text.Line(s.a.redactor.String(target)), 60), w.Elapsed.Round(time.Second), w.For)
+	line := fmt.Sprintf("waiting for %s (%s): %s", text.Clip(text.LogLine(s.a.redactor.String(target)), 60), w.Elapsed.Round(time.Second), w.For)
 	if w.Stderr != "" {
-		line += "; it says: " + text.Clip(text.Line(s.a.redactor.String(w.Stderr)), 80)
+		line += "; it says: " + text.Clip(text.LogLine(s.a.redactor.String(w.Stderr)), 80)
 	}
 	s.set(line)
 }

@@ -118,7 +118,7 @@ func (a *app) stepSummary(f *outputFlags) *os.File {
 	}
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
-		a.say("mcprove: the step summary cannot be written: %v", err)
+		a.say("mcprove: the step summary cannot be written: %s", a.clean(err.Error()))
 		return nil
 	}
 	return file
@@ -127,6 +127,6 @@ func (a *app) stepSummary(f *outputFlags) *os.File {
 // notes prints notes for people who read no report.
 func (a *app) notes(w io.Writer, notes []string) {
 	for _, n := range notes {
-		fmt.Fprintf(w, "note: %s\n", a.redactor.String(n))
+		fmt.Fprintf(w, "note: %s\n", a.clean(n))
 	}
 }
