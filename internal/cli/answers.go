@@ -32,6 +32,7 @@ type inputs struct {
 	given   []argument
 	stop    bool      // --step
 	resumed jsonx.Raw // the input_required result of --state
+	came    func()    // is called for each question of the legacy era
 
 	mu     sync.Mutex
 	used   map[string]bool
@@ -97,6 +98,7 @@ func (in *inputs) declare(o *session.Options) {
 // it belongs to is given up, with the reason.
 func (in *inputs) handler(method string) session.Handler {
 	return func(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
+		in.came()
 		q := input{method: method, params: jsonx.Raw(params)}
 		answer, problem := in.answer(q)
 		in.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/internal/text"
@@ -31,6 +32,7 @@ type askFlags struct {
 	answers   []string
 	step      bool
 	state     string
+	asked     bool        // the server may ask something meanwhile
 	unbounded func() bool // nil for verbs that end by themselves
 }
 
@@ -49,6 +51,7 @@ func (f *askFlags) addTo(cmd *cobra.Command, formats ...string) {
 // addInput defines the flags of the requests that a server may answer by a
 // question.
 func (f *askFlags) addInput(cmd *cobra.Command) {
+	f.asked = true
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.answers, "answer", nil, "answer what the server asks: `NAME=VALUE` or NAME=decline (repeatable)")
 	fs.BoolVar(&f.step, "step", false, "answer nothing: print what the server asks, and stop with exit 6")
@@ -125,6 +128,8 @@ type talk struct {
 
 	tokens int // progress tokens given out
 	said   int // lines that notifications made
+
+	came atomic.Int64 // notifications and questions of the server
 }
 
 // maxSaid bounds the lines that the notifications of one run make.
@@ -153,11 +158,13 @@ func (a *app) talk(ctx context.Context, verb string, f *askFlags, t *target, mor
 	if k.asks, err = readAnswers(f); err != nil {
 		return err
 	}
+	k.asks.came = func() { k.came.Add(1) }
 	base := t.options
 	t.options = func(o *session.Options) {
 		base(o)
 		o.LogLevel = f.logLevel
 		o.OnNotification = k.notified
+		o.Listen = f.asked // legacy servers over HTTP ask on the standing stream
 		k.asks.declare(o)
 		if more != nil {
 			more(o)
@@ -217,9 +224,13 @@ func (k *talk) request(ctx context.Context, r session.Request) (*session.Result,
 		}
 		k.tokens++
 		r.ProgressToken = json.RawMessage(fmt.Sprintf(`"progress-%d"`, k.tokens))
+		before := k.came.Load()
 		res, err := k.s.Do(ctx, r)
 		if cause := context.Cause(ctx); err != nil && cause != nil && ctx.Err() == context.Canceled && !errors.Is(cause, context.Canceled) {
 			return res, cause // given up for want of an answer
+		}
+		if isTimeout(err) && k.came.Load() == before {
+			err = fmt.Errorf("%w, and nothing else came meanwhile", err)
 		}
 		if err != nil || res.ResultType != spec.ResultInputRequired {
 			return res, err
@@ -233,6 +244,7 @@ func (k *talk) request(ctx context.Context, r session.Request) (*session.Result,
 
 // notified shows on stderr what the server tells meanwhile.
 func (k *talk) notified(f *wire.Frame) {
+	k.came.Add(1)
 	m := f.Message()
 	look := func(p string) jsonx.Raw {
 		v, err := jsonx.Lookup(m.Params, p)
