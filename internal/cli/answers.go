@@ -267,6 +267,10 @@ func whole(q input, g argument) (answer jsonx.Raw, problem string) {
 		return nil, "only an elicitation can be declined or cancelled"
 	case isJSON && kind == jsonx.Object:
 		if q.method == spec.MethodElicit && member(value, "action") == "" {
+			// As strict as with single members; a whole result is not looked into.
+			if wrong, _ := newCoercer(look(q.params, "/requestedSchema"), "answer", false).judge(value); len(wrong) > 0 {
+				return nil, strings.Join(wrong, "; ") + ` (to send it all the same: {"action":"accept","content":{...}})`
+			}
 			return jsonx.Raw(object("action", jsonx.Quote("accept"), "content", value)), ""
 		}
 		return value, ""
