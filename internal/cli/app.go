@@ -100,7 +100,8 @@ const lastMoment = 900 * time.Millisecond
 
 // Run is Main in a given world. The context ends when the user interrupts.
 func Run(ctx context.Context, env Env) (code int) {
-	a := &app{env: env, stdout: env.Stdout, stderr: env.Stderr, redactor: &text.Redactor{}, began: env.Now()}
+	out := &outWriter{w: env.Stdout}
+	a := &app{env: env, stdout: out, stderr: env.Stderr, redactor: &text.Redactor{}, began: env.Now()}
 	a.learnSecrets(env.Environ)
 	defer func() {
 		if r := recover(); r != nil {
@@ -114,8 +115,12 @@ func Run(ctx context.Context, env Env) (code int) {
 	err := root.ExecuteContext(ctx)
 	switch {
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) && !a.serving:
-		a.report(&Error{Exit: exitInterrupted, Code: "interrupted", Message: "interrupted"})
+		a.report(interrupted())
 		return exitInterrupted
+	case out.err != nil:
+		e := &Error{Exit: exitInternal, Code: "output-failed", Message: fmt.Sprintf("standard output cannot be written: %v", cause(out.err)), Try: "what was asked for may have been done; look at where stdout goes"}
+		a.report(e)
+		return e.Exit
 	case err == nil:
 		return a.exit
 	}
@@ -123,6 +128,21 @@ func Run(ctx context.Context, env Env) (code int) {
 	a.incomplete(e)
 	a.report(e)
 	return e.Exit
+}
+
+// outWriter remembers that standard output could not be written: that is no
+// fault of the command line, and no printer has to report it.
+type outWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (o *outWriter) Write(b []byte) (int, error) {
+	n, err := o.w.Write(b)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 // learnSecrets teaches the redactor the values of inherited variables that by

@@ -54,6 +54,9 @@ The run exits with the code of the line that counts most: 130, 2, 4, 3, 6, 5, 0.
 			if err != nil {
 				return err
 			}
+			if len(own) == 1 && isTarget(own[0]) {
+				return twoTargets(t, own[0], "; mcprove batch - TARGET reads stdin")
+			}
 			if len(own) != 1 {
 				return usage("", "mcprove batch FILE TARGET, or mcprove batch - TARGET for stdin", "one file is expected, found %d words", len(own))
 			}
@@ -199,16 +202,16 @@ func (k *talk) batchLine(ctx context.Context, n int, line batchInput) (exit int,
 	if err == nil {
 		res, err = k.request(ctx, *r)
 	}
-	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
-		return exitInterrupted, nil
-	}
 	out := []any{"line", jsonx.Raw(fmt.Sprint(n))}
 	if id != nil {
 		out = append(out, "id", id)
 	}
 	outcome := report.Passed
 	answer, failed, err := k.outcome("", res, err)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
+		failed = interrupted() // what the server made of it nobody knows
+	case err != nil:
 		failed = explain(err, true)
 	}
 	if failed != nil {

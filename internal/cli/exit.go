@@ -45,6 +45,10 @@ func usage(where, try, format string, args ...any) *Error {
 	return &Error{Exit: exitUsage, Code: "usage", Where: where, Try: try, Message: fmt.Sprintf(format, args...)}
 }
 
+func interrupted() *Error {
+	return &Error{Exit: exitInterrupted, Code: "interrupted", Message: "interrupted"}
+}
+
 // reasonExits maps why a target failed to an exit code and a stable code.
 var reasonExits = map[transport.Reason]struct {
 	exit int

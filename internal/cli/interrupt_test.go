@@ -222,6 +222,22 @@ func TestInterruptedBatch(t *testing.T) {
 	r.interrupt(t, exitInterrupted)
 }
 
+// The call that a batch is interrupted in has its line.
+func TestInterruptedCallOfBatch(t *testing.T) {
+	script, err := mock.ReadScript("slow.yaml", []byte(slowTool), mock.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, s := watching(t, script)
+	r := start(strings.NewReader(`{"id":"w","tool":"wait"}`+"\n"+`{"tool":"wait"}`+"\n"), "batch", "-", url)
+	r.until(t, func() bool { return s.count("tools/call") > 0 })
+	r.interrupt(t, exitInterrupted)
+	want := `{"line":1,"id":"w","outcome":"incomplete","exit":130,"error":{"code":"interrupted","message":"interrupted","where":"","try":""}}` + "\n"
+	if got := r.stdout.String(); got != want {
+		t.Errorf("it printed\n%swant\n%s", got, want)
+	}
+}
+
 // What another client's call changes is told, over HTTP in both eras.
 func TestListenOverHTTP(t *testing.T) {
 	url, _ := watching(t, mock.Specimen())
