@@ -28,10 +28,12 @@ type askFlags struct {
 	format    string
 	logLevel  string
 	save      string
+	force     bool // save over a file that is there
 	unchecked bool
 	answers   []string
 	step      bool
 	state     string
+	named     string      // the tool or prompt, by a flag
 	asked     bool        // the server may ask something meanwhile
 	unbounded func() bool // nil for verbs that end by themselves
 }
@@ -68,6 +70,37 @@ func (f *askFlags) lasting(cmd *cobra.Command) {
 // addSave defines the flag of the verbs whose answers hold contents.
 func (f *askFlags) addSave(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.save, "save", "", "write the contents to `PATH`, as they are: a file, or a folder for several")
+	cmd.Flags().BoolVar(&f.force, "force", false, "--save writes over a file that is there")
+}
+
+// addName defines the flag for a name that a command line would read as
+// something else: a flag, a target or a number.
+func (f *askFlags) addName(cmd *cobra.Command, what string) {
+	cmd.Flags().StringVar(&f.named, what, "", "the "+what+"'s `NAME`, where it looks like a flag or a target: --"+what+"=--help")
+}
+
+// named is parted for a verb whose first word is the name of a tool or a
+// prompt.
+func (a *app) named(cmd *cobra.Command, f *askFlags, args []string, what string) (name string, rest []string, t *target, err error) {
+	byFlag := cmd.Flags().Changed(what)
+	own, t, err := a.parted(cmd, &f.targetFlags, args, b2i(byFlag))
+	if err != nil {
+		return "", nil, nil, err
+	}
+	switch {
+	case byFlag:
+		return f.named, own, t, nil
+	case len(own) == 0, isTarget(own[0]) && t.words[0] == "--":
+		return "", nil, nil, usage("", "mcprove ls "+what+"s lists them: "+cmd.CommandPath()+" "+strings.ToUpper(what)+" ... TARGET", "no %s is named", what)
+	case isTarget(own[0]) && f.server == "":
+		return "", nil, nil, twoTargets(t, own[0], "; --"+what+" NAME is for a "+what+" that is called so")
+	}
+	return own[0], own[1:], t, nil
+}
+
+// twoTargets is the error of a second word that can only be a target.
+func twoTargets(t *target, second, try string) error {
+	return usage("", "leave out one of the two"+try, "two targets are named: %s and %s", strings.Join(t.words, " "), second)
 }
 
 // isTarget reports whether a word can only be meant as a target. Braces are of
@@ -158,6 +191,9 @@ func (a *app) talk(ctx context.Context, verb string, f *askFlags, t *target, mor
 	if k.asks, err = readAnswers(f); err != nil {
 		return err
 	}
+	if err := f.mayBeSaved(); err != nil {
+		return err
+	}
 	k.asks.came = func() { k.came.Add(1) }
 	base := t.options
 	t.options = func(o *session.Options) {
@@ -226,7 +262,8 @@ func (k *talk) request(ctx context.Context, r session.Request) (*session.Result,
 		r.ProgressToken = json.RawMessage(fmt.Sprintf(`"progress-%d"`, k.tokens))
 		before := k.came.Load()
 		res, err := k.s.Do(ctx, r)
-		if cause := context.Cause(ctx); err != nil && cause != nil && ctx.Err() == context.Canceled && !errors.Is(cause, context.Canceled) {
+		// The answer to what was given up may be quicker than the end of the wait.
+		if cause := context.Cause(ctx); cause != nil && ctx.Err() == context.Canceled && !errors.Is(cause, context.Canceled) {
 			return res, cause // given up for want of an answer
 		}
 		if isTimeout(err) && k.came.Load() == before {
@@ -325,6 +362,13 @@ func (k *talk) answered(where string, res *session.Result, err error, show func(
 			failed.Try = firstOf(failed.Try, "--era legacy, where tools can ask by requests of the server")
 		}
 	}
+	said, err := []string(nil), error(nil)
+	if k.f.save != "" && own.Key == "result" && (failed == nil || failed.Code != badAnswer) {
+		said, err = k.saved(jsonx.Raw(res.Raw))
+		if e, ok := errors.AsType[*Error](err); ok {
+			failed, run.Outcome, run.Exit = e, outcomeOf(e.Exit), e.Exit
+		}
+	}
 	if k.f.format == "json" {
 		k.a.judging = ""
 		if err := k.a.object(run, own); err != nil {
@@ -342,10 +386,8 @@ func (k *talk) answered(where string, res *session.Result, err error, show func(
 			return err
 		}
 	}
-	if k.f.save != "" && own.Key == "result" {
-		if err := k.saved(jsonx.Raw(res.Raw)); err != nil {
-			return err
-		}
+	for _, line := range said {
+		k.a.say("%s", line)
 	}
 	if failed != nil {
 		return failed

@@ -48,30 +48,28 @@ a member of the form that it asks to fill in.`,
 			if err := oneOfFormats(f.format, "text", "json"); err != nil {
 				return err
 			}
-			own, t, err := a.parted(cmd, &f.targetFlags, args, 1)
+			name, rest, t, err := a.named(cmd, &f, args, "tool")
 			if err != nil {
 				return err
 			}
-			if len(own) == 0 {
-				return usage("", "mcprove ls lists the tools: mcprove call TOOL ... TARGET", "no tool is named")
-			}
-			given, err := a.readArguments(own[1:], whole)
+			given, err := a.readArguments(rest, whole)
 			if err != nil {
 				return err
 			}
 			return a.talk(cmd.Context(), "call", &f, t, nil, func(ctx context.Context, k *talk) error {
-				r, err := k.toolCall(ctx, own[0], given)
+				r, err := k.toolCall(ctx, name, given)
 				if err != nil {
 					return err
 				}
 				res, err := k.request(ctx, *r)
-				return k.answered("tool "+own[0], res, err, a.printToolResult)
+				return k.answered("tool "+name, res, err, a.printToolResult)
 			})
 		},
 	}
 	f.addTo(cmd, "text", "json")
 	f.addInput(cmd)
 	f.addSave(cmd)
+	f.addName(cmd, "tool")
 	takesArguments(cmd)
 	cmd.Flags().StringVar(&whole, "json", "", "the arguments as one `OBJECT`, @FILE, or - for stdin")
 	cmd.Flags().BoolVar(&f.unchecked, "no-check", false, "send what the schema refuses, and to tools that are not listed")

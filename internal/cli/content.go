@@ -25,8 +25,7 @@ const printChunk = 64 << 10
 
 // printText prints foreign text, with its line breaks, ending with one.
 func (a *app) printText(s string) error {
-	s = strings.ReplaceAll(a.redactor.String(s), "\r\n", "\n")
-	s = strings.TrimSuffix(s, "\n")
+	s = strings.TrimSuffix(a.redactor.String(s), "\n")
 	for len(s) > printChunk {
 		n := strings.LastIndexByte(s[:printChunk], '\n') + 1
 		if n == 0 {
@@ -226,7 +225,7 @@ var endings = map[string]string{
 
 // saved writes the contents of a result: into a folder under numbered names
 // that are not taken, or the one content into a file.
-func (k *talk) saved(result jsonx.Raw) error {
+func (k *talk) saved(result jsonx.Raw) (said []string, _ error) {
 	path := k.f.save
 	all := contentsOf(result)
 	st, err := os.Stat(path)
@@ -242,16 +241,18 @@ func (k *talk) saved(result jsonx.Raw) error {
 			all = data
 		}
 		if len(all) != 1 {
-			return usage("--save", "name a folder: --save "+path+"/", "there are %d contents, and %s is one file", len(all), path)
+			e := notSaved("--save", fmt.Errorf("there are %d contents, and %s is one file", len(all), path))
+			e.Try = "name a folder: --save " + path + "/"
+			return nil, e
 		}
 	} else if err := os.MkdirAll(path, 0o755); err != nil {
-		return notSaved(path, err)
+		return nil, notSaved(path, err)
 	}
 	n := lastSaved(path)
 	for _, c := range all {
 		b, err := c.bytes()
 		if err != nil {
-			return notSaved(path, err)
+			return said, notSaved(path, err)
 		}
 		to, write := path, func(to string) error { _, err := writeFile(to, b); return err }
 		if folder {
@@ -263,9 +264,35 @@ func (k *talk) saved(result jsonx.Raw) error {
 			to, write = filepath.Join(path, fmt.Sprintf("content-%d.%s", n, ending)), func(to string) error { return writeNew(to, b) }
 		}
 		if err := write(to); err != nil {
-			return notSaved(path, err)
+			return said, notSaved(path, err)
 		}
-		k.a.say("saved %s (%s, %d bytes)", to, k.a.clean(firstOf(c.mediaType, c.kind)), len(b))
+		said = append(said, fmt.Sprintf("saved %s (%s, %d bytes)", to, k.a.clean(firstOf(c.mediaType, c.kind)), len(b)))
+	}
+	return said, nil
+}
+
+// mayBeSaved refuses, before anything is asked, a place of --save that cannot
+// hold what comes, or holds something already.
+func (f *askFlags) mayBeSaved() error {
+	if f.save == "" || strings.HasSuffix(f.save, "/") || strings.HasSuffix(f.save, string(filepath.Separator)) {
+		return nil
+	}
+	refused := func(try, format string, args ...any) error {
+		e := usage(f.save, try, format, args...)
+		e.Code = "not-saved"
+		return e
+	}
+	st, err := os.Stat(f.save)
+	switch {
+	case err == nil && st.Mode().IsRegular() && !f.force:
+		return refused("choose another path with --save, or write over it with --force", "there is such a file")
+	case err == nil && !st.IsDir() && !st.Mode().IsRegular():
+		return refused("choose another path with --save", "it is not an ordinary file")
+	case err == nil:
+		return nil
+	}
+	if st, err := os.Stat(filepath.Dir(f.save)); err != nil || !st.IsDir() {
+		return refused("choose another path with --save", "the folder is not there")
 	}
 	return nil
 }
@@ -295,6 +322,7 @@ func writeNew(path string, data []byte) error {
 	return err
 }
 
+// notSaved is the error of contents that came and are not saved.
 func notSaved(path string, err error) *Error {
-	return &Error{Exit: exitUsage, Code: "not-saved", Where: path, Message: fmt.Sprintf("the contents are not saved: %v", cause(err)), Try: "choose another path with --save"}
+	return &Error{Exit: exitIncomplete, Code: "not-saved", Where: path, Message: fmt.Sprintf("the contents are not saved: %v", cause(err)), Try: "choose another path with --save"}
 }

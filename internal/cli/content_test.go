@@ -75,7 +75,8 @@ func TestSaved(t *testing.T) {
 		`{"type":"resource","resource":{"uri":"file:///../../etc/passwd","mimeType":"../x","blob":"AQID"}}]}`)
 	save := func(path string, result jsonx.Raw) error {
 		k := &talk{a: &app{stderr: &bytes.Buffer{}, redactor: &text.Redactor{}}, f: &askFlags{save: path}}
-		return k.saved(result)
+		_, err := k.saved(result)
+		return err
 	}
 	for range 2 {
 		if err := save(dir, result); err != nil {

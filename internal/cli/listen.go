@@ -71,6 +71,9 @@ Exit 0: it ended as it was asked to. 6: --count did not come. 4: the server went
 			if err != nil {
 				return err
 			}
+			if len(own) > 0 && isTarget(own[0]) {
+				return twoTargets(t, own[0], "")
+			}
 			if len(own) > 0 {
 				return usage("", "the server's command stands behind --", "%q is no target", own[0])
 			}

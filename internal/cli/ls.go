@@ -63,6 +63,9 @@ cannot.`,
 			}
 			wanted := map[string]bool{}
 			for _, w := range own {
+				if isTarget(w) {
+					return twoTargets(t, w, "")
+				}
 				known := false
 				for _, l := range listings {
 					known = known || l.word == w

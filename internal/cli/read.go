@@ -73,34 +73,32 @@ Exit 0: the messages came. 5: the server answered with an error.`,
 			if err := oneOfFormats(f.format, "text", "json"); err != nil {
 				return err
 			}
-			own, t, err := a.parted(cmd, &f.targetFlags, args, 1)
+			name, rest, t, err := a.named(cmd, &f, args, "prompt")
 			if err != nil {
 				return err
 			}
-			if len(own) == 0 {
-				return usage("", "mcprove ls prompts lists them: mcprove get PROMPT ... TARGET", "no prompt is named")
-			}
-			given, err := a.readArguments(own[1:], whole)
+			given, err := a.readArguments(rest, whole)
 			if err != nil {
 				return err
 			}
 			return a.talk(cmd.Context(), "get", &f, t, nil, func(ctx context.Context, k *talk) error {
-				arguments, err := k.promptArguments(ctx, own[0], given)
+				arguments, err := k.promptArguments(ctx, name, given)
 				if err != nil {
 					return err
 				}
-				params := object("name", jsonx.Quote(own[0]), "arguments", arguments)
+				params := object("name", jsonx.Quote(name), "arguments", arguments)
 				if string(arguments) == "{}" {
-					params = object("name", jsonx.Quote(own[0]))
+					params = object("name", jsonx.Quote(name))
 				}
 				res, err := k.request(ctx, session.Request{Method: spec.MethodPromptsGet, Params: params})
-				return k.answered("prompt "+own[0], res, err, a.printPrompt)
+				return k.answered("prompt "+name, res, err, a.printPrompt)
 			})
 		},
 	}
 	f.addTo(cmd, "text", "json")
 	f.addInput(cmd)
 	f.addSave(cmd)
+	f.addName(cmd, "prompt")
 	takesArguments(cmd)
 	cmd.Flags().StringVar(&whole, "json", "", "the arguments as one `OBJECT`, @FILE, or - for stdin")
 	cmd.Flags().BoolVar(&f.unchecked, "no-check", false, "send other arguments, and ask for prompts that are not listed")
