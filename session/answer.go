@@ -16,7 +16,7 @@ import (
 
 // serverRequest answers a request of the server (legacy era). A modern server
 // may send none: it is noted, and nobody answers, because a client of that era
-// never sends a response.
+// never sends a response. Nor is a request of ours answered that came back.
 func (l *link) serverRequest(on *call, f *wire.Frame, m *wire.Message) {
 	l.mu.Lock()
 	legacy := l.legacy
@@ -26,12 +26,20 @@ func (l *link) serverRequest(on *call, f *wire.Frame, m *wire.Message) {
 	if on != nil {
 		on.add(f)
 	}
+	key, ok := m.Key()
+	echo := l.echoOf(key, f, m)
+	if echo != nil {
+		echo.cameBack()
+	}
 	l.mu.Unlock()
-	if !legacy {
+	switch {
+	case echo != nil:
+		l.facts.note(ServerRequest, "a request of ours came back as it was sent", f)
+		return // an answer would come back, too, and be taken for the server's
+	case !legacy:
 		l.facts.note(ServerRequest, "a request from a server that may send none", f)
 		return
 	}
-	key, ok := m.Key()
 	if !ok {
 		l.facts.note(BadID, "a request whose id is neither string nor whole number", f)
 	}

@@ -40,6 +40,11 @@ type call struct {
 	// opened gets a token at the first response head; may be nil.
 	opened chan struct{}
 
+	// echoed is closed when the request came back as it was sent, and it is one
+	// that opens a session.
+	echoed   chan struct{}
+	isEchoed bool
+
 	done     chan struct{}
 	finished bool
 	size     int // of the frames in the exchange
@@ -48,7 +53,7 @@ type call struct {
 }
 
 func newCall(method string, x *wire.Exchange) *call {
-	return &call{method: method, exchange: x, done: make(chan struct{}), retry: -1}
+	return &call{method: method, exchange: x, done: make(chan struct{}), echoed: make(chan struct{}), retry: -1}
 }
 
 // sent takes in a frame or head that is about to be sent. link.mu is held.
@@ -109,6 +114,14 @@ func (c *call) finish(response *wire.Frame, err error) {
 	}
 	c.finished = true
 	close(c.done)
+}
+
+// cameBack notes that the request came back as it was sent. link.mu is held.
+func (c *call) cameBack() {
+	if opening(c.method) && !c.isEchoed {
+		c.isEchoed = true
+		close(c.echoed)
+	}
 }
 
 // answered takes a key off the list of ids and reports whether none is left.

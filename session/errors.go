@@ -4,6 +4,7 @@ package session
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -114,6 +115,10 @@ type NegotiationError struct {
 }
 
 func (e *NegotiationError) Error() string {
+	var echo *EchoError
+	if errors.As(e.Err, &echo) {
+		return echo.Error() // it speaks nothing at all
+	}
 	s := "no common protocol revision"
 	if e.Asked != "" {
 		s = "the server does not speak " + e.Asked

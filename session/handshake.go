@@ -157,6 +157,7 @@ func judge(l *link, err error) (verdict, string) {
 	var rpc *RPCError
 	var t *TimeoutError
 	var e *transport.Error
+	var echo *EchoError
 	switch {
 	case err == nil:
 		return isModern, "a DiscoverResult: modern"
@@ -164,7 +165,7 @@ func judge(l *link, err error) (verdict, string) {
 		return isFatal, "authentication is needed first"
 	case errors.As(err, &rpc):
 		return judgeCode(l, rpc)
-	case errors.As(err, &t):
+	case errors.As(err, &t), errors.As(err, &echo):
 		return isSilent, "no answer: the handshake comes next"
 	case errors.As(err, &e):
 		return judgeTransport(l, e)

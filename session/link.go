@@ -305,12 +305,26 @@ func (l *link) wait(ctx, limited context.Context, c *call, d time.Duration) erro
 	case <-c.done:
 		return c.err
 	case <-limited.Done():
+	case <-c.echoed:
+		t := time.NewTimer(echoPatience)
+		defer t.Stop()
+		select {
+		case <-c.done:
+			return c.err
+		case <-limited.Done():
+		case <-t.C:
+		}
 	}
 	var err error
 	how, why := fateAbandoned, "timed out"
 	switch err = ctx.Err(); {
 	case err == nil:
 		err = &TimeoutError{Method: c.name(), After: d, Stderr: l.stderr()}
+		select {
+		case <-c.echoed:
+			err = &EchoError{Method: c.name()}
+		default:
+		}
 	case !errors.Is(err, context.DeadlineExceeded):
 		how, why = fateCancelled, "cancelled"
 	}

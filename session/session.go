@@ -28,8 +28,8 @@ type Session struct {
 }
 
 // Open connects to the target and negotiates. The error is a
-// *transport.Error, a *NegotiationError, a *TimeoutError, or that of the
-// context; nothing is left running then.
+// *transport.Error, a *NegotiationError (an *EchoError may be its cause), a
+// *TimeoutError, or that of the context; nothing is left running then.
 func Open(ctx context.Context, target transport.Target, o Options) (*Session, error) {
 	s := &Session{o: o}
 	if err := s.o.complete(); err != nil {

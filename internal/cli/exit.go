@@ -111,6 +111,9 @@ func explain(err error, opened bool) *Error {
 			}
 		}
 	}
+	if _, ok := errors.AsType[*session.EchoError](err); ok {
+		out.Code, out.Try = "only-echoes", "check the command after --: it is no MCP server, or a terminal before it repeats its input"
+	}
 	if e, ok := errors.AsType[*surface.ListError](err); ok && out.Exit == exitUnreachable {
 		out.Exit, out.Code, out.Where = exitIncomplete, "listing-failed", e.Kind.Method()
 		out.Try = "nothing was judged or written: a partial surface would look like removals"
