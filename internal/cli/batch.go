@@ -45,6 +45,8 @@ order, as soon as it is there:
 A line that cannot be read, or whose arguments the tool's schema refuses, is one with
 exit 2, and the batch goes on unless --stop says otherwise. Blank lines are left out.
 
+The line that Ctrl-C comes upon has exit 130, and those after it are not printed.
+
 The run exits with the code of the line that counts most: 130, 2, 4, 3, 6, 5, 0.`,
 		Example: `  mcprove batch calls.jsonl demo:
   echo '{"id":"a","tool":"get_book","arguments":{"book_id":"b-1024"}}' | mcprove batch - demo:

@@ -33,7 +33,8 @@ object, and - or --json the whole object. Arguments that the schema refuses are 
 sent, unless --no-check says so.
 
 Exit 0: the tool did it. 5: it answered with an error. 2: the arguments are wrong, and
-nothing was called. 6: the server asked for something that no --answer says.
+nothing was called. 6: the server asked for something that no --answer says, or gave a
+result that breaks its shape or the tool's outputSchema.
 
 --answer NAME=VALUE answers what the server asks meanwhile, in every revision. NAME is
 the key of the request (2026-07-28), its method (elicit, sample, roots for short), or
