@@ -4,6 +4,8 @@ package cli
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/mcprove/mcprove/contract"
 	"github.com/mcprove/mcprove/internal/jsonx"
@@ -29,7 +31,7 @@ func (k *talk) unusable(where string, res *session.Result) *Error {
 	}
 	c := spec.MessageContext{From: spec.Server, Method: x.Method, TaskRequested: look(params, "/task") != nil}
 	for _, v := range spec.Validate(revision, c, x.Response.Raw) {
-		if !v.Disputed {
+		if !v.Disputed && !sideIssue(v) {
 			return bad("%s", v)
 		}
 	}
@@ -48,4 +50,16 @@ func (k *talk) unusable(where string, res *session.Result) *Error {
 		return bad("structuredContent does not conform to the tool's outputSchema: %s", why)
 	}
 	return nil
+}
+
+// sideIssues are members of a result that say nothing of its content: a result is of
+// use without them, and check tells of them.
+var sideIssues = []string{"ttlMs", "cacheScope", spec.FieldMeta, spec.FieldResultType}
+
+// sideIssue reports whether a violation is about one of those.
+func sideIssue(v spec.Violation) bool {
+	return slices.ContainsFunc(sideIssues, func(name string) bool {
+		at := jsonx.Push("/result", name)
+		return v.Pointer == "/result" && v.Member == name || v.Pointer == at || strings.HasPrefix(v.Pointer, at+"/")
+	})
 }
