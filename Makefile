@@ -9,7 +9,7 @@ help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the binary into ./mcprove
-	go build -trimpath -gcflags=github.com/mcprove/mcprove/internal/check=-l -gcflags=github.com/mcprove/mcprove/internal/cli=-l -gcflags=github.com/mcprove/mcprove/internal/probe=-l -gcflags=github.com/mcprove/mcprove/mock=-l -gcflags=github.com/mcprove/mcprove/report=-l -gcflags=github.com/mcprove/mcprove/session=-l -gcflags=github.com/mcprove/mcprove/surface=-l -gcflags=github.com/mcprove/mcprove/transport=-l -gcflags=github.com/santhosh-tekuri/jsonschema/...=-l -gcflags=go.yaml.in/yaml/v4/...=-l -ldflags "-s -w" -o mcprove ./cmd/mcprove
+	go build -trimpath -gcflags=github.com/mcprove/mcprove/internal/check=-l -gcflags=github.com/mcprove/mcprove/internal/cli=-l -gcflags=github.com/mcprove/mcprove/internal/probe=-l -gcflags=github.com/mcprove/mcprove/mock=-l -gcflags=github.com/mcprove/mcprove/contract=-l -gcflags=github.com/mcprove/mcprove/report=-l -gcflags=github.com/mcprove/mcprove/session=-l -gcflags=github.com/mcprove/mcprove/surface=-l -gcflags=github.com/mcprove/mcprove/transport=-l -gcflags=github.com/santhosh-tekuri/jsonschema/...=-l -gcflags=go.yaml.in/yaml/v4/...=-l -ldflags "-s -w" -o mcprove ./cmd/mcprove
 
 test: ## run all tests of all modules
 	@for m in $(MODULES); do (cd $$m && go test -timeout 20m ./...) || exit 1; done

@@ -70,7 +70,7 @@ func median(ss []sample) sample {
 // notInlined are the packages that the Makefile and .goreleaser.yaml build without
 // inlining.
 var notInlined = []string{
-	"github.com/mcprove/mcprove/internal/check",
+	"github.com/mcprove/mcprove/contract", "github.com/mcprove/mcprove/internal/check",
 	"github.com/mcprove/mcprove/internal/cli",
 	"github.com/mcprove/mcprove/internal/probe",
 	"github.com/mcprove/mcprove/mock",
