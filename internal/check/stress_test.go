@@ -156,6 +156,12 @@ func TestIntrusiveRulesOnLoopback(t *testing.T) {
 						}
 					}
 					o, l, took := onLoopback(t, script, r.ID, at)
+					for range 2 { // a busy machine has no time left to see the server serve again
+						if i == 0 || o.Status != rule.Skip || !strings.Contains(o.Reason, "the time was up") {
+							break
+						}
+						o, l, took = onLoopback(t, script, r.ID, at)
+					}
 					load, _ := check.LoadOf(r.ID)
 					// The run has idle connections of its own, and a server that does one
 					// thing at a time sees the end of one late.
