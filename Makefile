@@ -39,7 +39,7 @@ peers-real: ## run the suite at 2025-11-25 against the real servers too, and hol
 	go test -count=1 -timeout 15m -tags 'peers real' -v -run ConformanceRealServers ./internal/cli
 
 bench: ## benchmarks, each with its ratio to a floor of the same run
-	go test -run xxx -bench . -benchtime 1s ./surface ./contract ./internal/schemaset ./wire ./transport ./spec ./report ./mock ./record
+	go test -run xxx -bench . -benchtime 1s ./surface ./contract ./internal/schemaset ./wire ./transport ./spec ./report ./mock ./record ./authtest
 	go test -count=1 -tags bench -v -run Bench ./internal/cli ./mcptest
 	cd adapt/gosdk && go test -count=1 -tags bench -v -run Bench .
 	cd adapt/mcpgo && go test -count=1 -tags bench -v -run Bench .

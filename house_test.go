@@ -36,7 +36,7 @@ var floors = map[string]int{
 	"spec": 2, "rule": 2, "internal/schemaset": 2,
 	"transport": 3,
 	"session":   4, "record": 4, "internal/inside": 4,
-	"surface": 5, "mock": 5,
+	"surface": 5, "mock": 5, "authtest": 5,
 	"contract": 6, "internal/probe": 6,
 	"report": 7, "internal/check": 7,
 	"mcptest": 8, "adapt/gosdk": 8, "adapt/mcpgo": 8,
@@ -56,6 +56,7 @@ var bans = []struct {
 	{"golang.org/x/term", []string{"internal/cli"}, "only the command line looks at the terminal"},
 	{"github.com/go-json-experiment/", []string{"internal/jsonx"}, "one door to the JSON library"},
 	{"github.com/santhosh-tekuri/", []string{"contract"}, "contract alone asks the validator"},
+	{"github.com/go-jose/", []string{"authtest"}, "the test identity provider alone knows tokens; the binary does not link it"},
 	{"github.com/modelcontextprotocol/", []string{"adapt/gosdk"}, "SDKs decode and encode again, so the faults we look for vanish"},
 	{"github.com/mark3labs/", []string{"adapt/mcpgo"}, "SDKs decode and encode again, so the faults we look for vanish"},
 }
