@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // codeLifetime is how long a code can be exchanged.
@@ -202,7 +203,7 @@ func (p *IdP) targets(asked, authorized []string) ([]string, *fault) {
 	}
 	for _, resource := range asked {
 		u, err := url.Parse(resource)
-		if err != nil || !u.IsAbs() || u.Host == "" || strings.Contains(resource, "#") {
+		if err != nil || !u.IsAbs() || u.Host == "" || strings.Contains(resource, "#") || !utf8.ValidString(resource) {
 			return nil, refuse("invalid_target", "a resource is no absolute URI without a fragment")
 		}
 		if p.resources != nil && !slices.Contains(p.resources, resource) {

@@ -92,9 +92,18 @@ func (p *IdP) Clients() []Client {
 	defer p.mu.Unlock()
 	out := []Client{}
 	for _, c := range p.clients {
-		out = append(out, *c)
+		out = append(out, c.clone())
 	}
 	slices.SortFunc(out, func(a, b Client) int { return strings.Compare(a.ID, b.ID) })
+	return out
+}
+
+func (c *Client) clone() Client {
+	out := *c
+	for _, list := range []*[]string{&out.AuthMethods, &out.Grants, &out.RedirectURIs, &out.Scopes} {
+		*list = slices.Clone(*list)
+	}
+	out.Keys = slices.Clone(out.Keys)
 	return out
 }
 

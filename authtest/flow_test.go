@@ -195,7 +195,7 @@ func TestPrincipals(t *testing.T) {
 }
 
 func TestAuthorizationRefusals(t *testing.T) {
-	p := served(t, authtest.Options{Resources: []string{resource}})
+	p := served(t, authtest.Options{Resources: []string{resource, resource + "/\xff"}})
 	for name, test := range map[string]struct {
 		changes []string
 		want    string // empty: no redirect at all
@@ -209,6 +209,7 @@ func TestAuthorizationRefusals(t *testing.T) {
 		"no resource":         {[]string{"resource", "-"}, "invalid_target"},
 		"unknown resource":    {[]string{"resource", "https://other.test/mcp"}, "invalid_target"},
 		"resource fragment":   {[]string{"resource", resource + "#x"}, "invalid_target"},
+		"bad UTF-8":           {[]string{"resource", resource + "/\xff"}, "invalid_target"},
 		"relative resource":   {[]string{"resource", "/mcp"}, "invalid_target"},
 		"unknown scope":       {[]string{"scope", "admin"}, "invalid_scope"},
 		"unknown client":      {[]string{"client_id", "other"}, ""},
@@ -392,6 +393,11 @@ func TestIntrospectionAndRevocation(t *testing.T) {
 	good := p.Claims("alice", resource, "mcp:read")
 	if !active(t, p, p.Mint(good)) {
 		t.Error("a good token is not active")
+	}
+	for _, r := range p.Rights() {
+		if !active(t, p, r.Token(good)) {
+			t.Errorf("%s is not active", r.Name)
+		}
 	}
 	for _, w := range p.Wrongs() {
 		// The authorization server does not know who asks about which audience,

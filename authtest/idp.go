@@ -53,7 +53,8 @@ type Options struct {
 	// clients before 2025-06-18 do. Empty means that they are refused.
 	DefaultAudience string
 	// FetchClient fetches a client id metadata document. Nil means that such
-	// clients are unknown. Nothing else here ever reaches out.
+	// clients are unknown. Nothing else here ever reaches out. Which addresses
+	// may be asked, how long an answer may be and take, is for it to decide.
 	FetchClient func(ctx context.Context, url string) ([]byte, error)
 }
 
@@ -135,7 +136,8 @@ func New(o Options) *IdP {
 	}
 	p.setForeign()
 	for _, c := range o.Clients {
-		p.clients[c.ID] = &c
+		own := c.clone()
+		p.clients[c.ID] = &own
 	}
 	return p
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/go-jose/go-jose/v4"
 
@@ -91,7 +92,11 @@ func (p *IdP) asked(r *http.Request, v url.Values, answer func(*Client, string) 
 // nil for any other. The caller holds the lock.
 func (p *IdP) active(token string) Claims {
 	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.SignatureAlgorithm(p.alg)})
-	if err != nil || signed.Signatures[0].Protected.ExtraHeaders[jose.HeaderType] != typeAccessToken {
+	if err != nil {
+		return nil
+	}
+	typ, _ := signed.Signatures[0].Protected.ExtraHeaders[jose.HeaderType].(string)
+	if strings.TrimPrefix(typ, "application/") != typeAccessToken {
 		return nil
 	}
 	for _, g := range append([]generation{p.current}, p.old...) {

@@ -72,7 +72,7 @@ var misbehaviours = []Misbehaviour{
 			return place + "-other" + query
 		}},
 	{Name: "scope-downgrade", What: "The token has only the first of the scopes that were granted, and the answer says so.", Section: "RFC 6749 section 3.3",
-		scopes: func(granted []string) []string { return granted[:1] }},
+		scopes: func(granted []string) []string { return granted[:min(1, len(granted))] }},
 	{Name: "jwks-stale", What: "The key that signs is not published; one from before it is.", Section: "RFC 7517 section 5",
 		keys: func(published []generation, before func() generation) []generation {
 			if len(published) > 1 {

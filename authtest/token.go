@@ -67,7 +67,8 @@ func (p *IdP) Token(principal, audience string, scopes ...string) string {
 	return p.Mint(p.Claims(principal, audience, scopes...))
 }
 
-// Mint signs any claims as the issuer signs its access tokens.
+// Mint signs any claims as the issuer signs its access tokens. It panics on a
+// value that JSON does not know.
 func (p *IdP) Mint(c Claims) string { return p.MintAs(nil, c) }
 
 // MintAs is Mint with members of the header set, or taken out where the value

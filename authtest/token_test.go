@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,20 +41,49 @@ func TestGoodTokenIsThatOfRFC9068(t *testing.T) {
 }
 
 // The verifier of this test checks all there is, so it refuses everything that
-// the catalogue has; with one check left out, it must accept exactly those that
-// have no other fault.
+// the catalogue has. With one check left out it accepts exactly what lacks
+// nothing else: so a token that is accepted names the check that is missing.
 func TestEveryWrongTokenIsRefused(t *testing.T) {
+	lacking := map[string][]string{
+		"":          nil,
+		"iss":       {"issuer-missing", "issuer-other", "issuer-slash"},
+		"aud":       {"audience-array-other", "audience-client", "audience-empty", "audience-longer", "audience-missing", "audience-other"},
+		"aud exact": {"audience-longer"},
+		"exp":       {"exp-missing", "expired"},
+		"nbf":       {"not-yet-valid"},
+		"sub":       {"sub-missing"},
+		"typ":       {"typ-jwt", "typ-logout"},
+		"algorithm": {"hs256-pem"},
+		"signature": {"crit-unknown", "jku-foreign", "jwk-embedded", "key-stale", "kid-empty", "kid-missing", "kid-path", "kid-sql", "kid-unknown",
+			"scope-raised", "signature-cut", "signature-foreign", "signature-missing", "signature-of-other", "sub-changed"},
+		"key source": {"jwk-embedded"},
+	}
 	for _, alg := range []string{authtest.RS256, authtest.ES256} {
 		p := served(t, authtest.Options{Alg: alg})
 		v := newVerifier(t, p)
 		good := p.Claims("alice", resource, "mcp:read")
-		for _, w := range p.Wrongs() {
-			if _, err := v.verify(w.Token(good)); err == nil {
-				t.Errorf("%s: %s is accepted", alg, w.Name)
+		for lacks, want := range lacking {
+			v.lacks = lacks
+			var accepted []string
+			for _, w := range p.Wrongs() {
+				if _, err := v.verify(w.Token(good)); err == nil {
+					accepted = append(accepted, w.Name)
+				}
+			}
+			slices.Sort(accepted)
+			if !slices.Equal(accepted, want) {
+				t.Errorf("%s: without the check of %q it accepts %v, want %v", alg, lacks, accepted, want)
+			}
+			if _, err := v.verify(p.Mint(good)); err != nil {
+				t.Errorf("%s: without the check of %q the good token is refused: %v", alg, lacks, err)
 			}
 		}
-		if _, err := v.verify(p.Mint(good)); err != nil {
-			t.Errorf("%s: the good token is refused: %v", alg, err)
+		v.lacks = ""
+		for _, r := range p.Rights() {
+			token := r.Token(good)
+			if _, err := v.verify(token); err != nil || token == p.Mint(good) || !strings.HasSuffix(r.What, ".") || r.Section == "" {
+				t.Errorf("%s: %s is refused, or the usual one, or says nothing: %v", alg, r.Name, err)
+			}
 		}
 	}
 }
@@ -207,6 +238,9 @@ func TestRotation(t *testing.T) {
 		if _, err := one.verify(token); err == nil {
 			t.Errorf("%s is accepted after a rotation", w.Name)
 		}
+		if w.Name == "key-stale" && w.Demanded {
+			t.Error("key-stale is demanded, although a cache may have its key")
+		}
 		if _, err := both.verify(token); w.Name == "key-stale" && err != nil {
 			t.Errorf("key-stale is refused by whoever kept the old keys: %v", err)
 		}
@@ -239,6 +273,42 @@ func TestSameSeedSameBytes(t *testing.T) {
 	}
 	if bytes.Equal(run(7), run(8)) {
 		t.Error("two seeds give one IdP")
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	p := served(t, authtest.Options{})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 5 {
+				p.Token("alice", resource, "mcp:read")
+				p.Advance(time.Second)
+				_ = p.Misbehave("iss-missing")
+				rec := httptest.NewRecorder()
+				p.ServeHTTP(rec, httptest.NewRequest("GET", p.Issuer()+"/authorize?"+request().Encode(), nil))
+				if rec.Code != 302 {
+					t.Errorf("status %d", rec.Code)
+				}
+				p.LoginNext("bob")
+				p.Wrongs()[0].Token(p.Claims("bob", resource))
+				p.JWKS()
+				p.Clients()
+				p.Paths()
+			}
+		})
+	}
+	p.Rotate()
+	p.RetireOldKeys()
+	wg.Wait()
+}
+
+// What a client changes in what it was given changes nothing in the IdP.
+func TestClientsAreCopies(t *testing.T) {
+	p := authtest.New(authtest.Options{})
+	p.Clients()[0].Scopes[0] = "changed"
+	if got := p.Clients()[0].Scopes[0]; got != "mcp:read" {
+		t.Errorf("the scope is %s", got)
 	}
 }
 

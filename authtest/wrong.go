@@ -20,8 +20,9 @@ type Wrong struct {
 	// Section names the text that has it refused: a page and heading of MCP, or
 	// a section of an RFC.
 	Section string
-	// Demanded is set where MCP itself, or JWT for everybody, wants the refusal.
-	// Otherwise a profile does (RFC 9068, RFC 8725) that a server may not claim.
+	// Demanded is set where every protected server must refuse: MCP or JWT says
+	// so, or whoever accepts takes tokens that the issuer did not make.
+	// Otherwise a profile says so (RFC 9068) that a server may not claim.
 	Demanded bool
 	// Part is the one thing that differs from the good token: "claim aud",
 	// "header alg", "signature". A changed header has the signature that the
@@ -39,6 +40,7 @@ const (
 	profile   = "RFC 9068 section 4"
 	confusion = "RFC 8725 section 3.1"
 	foreignID = "RFC 8725 section 3.10"
+	trusted   = "RFC 8725 section 3.8"
 	headerCut = "RFC 7515 section 4.1.11"
 )
 
@@ -51,6 +53,23 @@ type maker struct {
 	now            time.Time
 	own            *key // signs the good tokens
 	foreign, stale func() *key
+	withdrawn      bool // the stale key was published once, so caches may have it
+}
+
+func (p *IdP) maker() maker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	foreign, stale, alg := p.foreign, p.unlisted, p.alg
+	if len(p.retired) > 0 {
+		newest := p.retired[0]
+		stale = func() generation { return newest }
+	}
+	return maker{
+		issuer: p.issuer, now: p.time(), own: p.current.of(alg),
+		foreign:   func() *key { return foreign().of(alg) },
+		stale:     func() *key { return stale().of(alg) },
+		withdrawn: len(p.retired) > 0,
+	}
 }
 
 // good is the token that the others differ from.
@@ -118,23 +137,14 @@ func suffixed(suffix string) func(any) any {
 	return func(was any) any { return fmt.Sprint(was) + suffix }
 }
 
-// Wrongs is the catalogue of tokens that must be refused, by the keys and the
-// time of now: ask again after Rotate, RetireOldKeys or Advance. The good
-// claims must have all that [IdP.Claims] gives them and be unexpired.
+// Wrongs is the catalogue of tokens that must be refused, by the issuer, the keys
+// and the time of now: ask again after SetIssuer, Rotate, RetireOldKeys or
+// Advance. The good claims must be those of [IdP.Claims], unexpired.
+//
+// The key of key-stale is the newest that RetireOldKeys took out. Before that it
+// is one that was never published.
 func (p *IdP) Wrongs() []Wrong {
-	p.mu.Lock()
-	foreign, stale, alg := p.foreign, p.unlisted, p.alg
-	if newest := p.retired; len(newest) > 0 {
-		g := newest[0]
-		stale = func() generation { return g }
-	}
-	m := maker{
-		issuer: p.issuer, now: p.time(), own: p.current.of(alg),
-		foreign: func() *key { return foreign().of(alg) },
-		stale:   func() *key { return stale().of(alg) },
-	}
-	p.mu.Unlock()
-
+	m := p.maker()
 	past, future := m.now.Add(-Lifetime).Unix(), m.now.Add(Lifetime/2).Unix()
 	return []Wrong{
 		// Audience.
@@ -149,12 +159,12 @@ func (p *IdP) Wrongs() []Wrong {
 		{"audience-client", "The audience is the client, as in an ID token.", handling, true, "claim aud", m.claim("aud", value(clientApp))},
 
 		// Issuer.
-		{"issuer-other", "The claim iss names another issuer; the signature is ours.", profile, true, "claim iss",
+		{"issuer-other", "The claim iss names another issuer; the signature is ours.", profile, false, "claim iss",
 			m.claim("iss", value("https://issuer.invalid"))},
 		{"issuer-foreign", "Another issuer signed the token with its own key of the same key id; its metadata and keys can be fetched.",
-			foreignID, true, "claim iss",
+			trusted, true, "claim iss",
 			func(c Claims) string { return m.forged(nil)(c.With("iss", m.issuer+foreignPath)) }},
-		{"issuer-missing", "The token says no issuer.", profile, true, "claim iss", m.claim("iss", value(nil))},
+		{"issuer-missing", "The token says no issuer.", profile, false, "claim iss", m.claim("iss", value(nil))},
 		{"issuer-slash", "The issuer has a slash too many; issuers are compared as plain strings.", profile, false, "claim iss",
 			m.claim("iss", value(m.issuer+"/"))},
 
@@ -183,7 +193,7 @@ func (p *IdP) Wrongs() []Wrong {
 		{"kid-missing", "There is no key id; a foreign key signed.", signature, true, "header kid", m.forged(Header{"kid": nil})},
 		{"kid-unknown", "The key id is of no published key; a foreign key signed.", signature, true, "header kid",
 			m.forged(Header{"kid": "unknown"})},
-		{"key-stale", "The key that signed is no longer published.", signature, true, "header kid",
+		{"key-stale", "The key that signed is of an earlier time, and not published.", signature, !m.withdrawn, "header kid",
 			func(c Claims) string { return compact(goodHeader(m.stale()), c, m.stale().sign) }},
 		{"crit-unknown", "The header has a critical extension that nobody knows.", headerCut, false, "header crit",
 			m.header(Header{"crit": []string{"urn:example:unknown"}})},
