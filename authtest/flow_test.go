@@ -149,6 +149,9 @@ func TestAuthorizationCodeFlow(t *testing.T) {
 	refresh := func(text string, changes ...string) (int, map[string]any) {
 		return post(t, p, "/token", change(url.Values{"grant_type": {"refresh_token"}, "client_id": {"app"}, "refresh_token": {text}, "resource": {resource}}, changes...))
 	}
+	if status, doc = refresh(first, "client_id", "service", "client_secret", secretOf(t, p, "service")); status != 400 || doc["error"] != "invalid_grant" {
+		t.Errorf("the refresh token of another client: %d %v", status, doc["error"])
+	}
 	status, doc = refresh(first, "scope", "mcp:read")
 	second, _ := doc["refresh_token"].(string)
 	if status != 200 || second == "" || second == first || doc["scope"] != "mcp:read" {
@@ -244,6 +247,32 @@ func TestAuthorizationRefusals(t *testing.T) {
 	}
 }
 
+// Only the port of a loopback address over http is free.
+func TestRedirectPorts(t *testing.T) {
+	p := served(t, authtest.Options{Clients: []authtest.Client{
+		{ID: "app", AuthMethods: []string{"none"}, Grants: []string{"authorization_code"}, Scopes: []string{"mcp:read", "mcp:write"},
+			RedirectURIs: []string{"https://127.0.0.1:1/cb", "http://app.test:1/cb", "http://127.0.0.2:1/cb?a=b"}},
+		{ID: "machine", AuthMethods: []string{"none"}, Grants: []string{"client_credentials"}, RedirectURIs: []string{callback}},
+	}})
+	for uri, works := range map[string]bool{
+		"https://127.0.0.1:1/cb": true, "https://127.0.0.1:2/cb": false,
+		"http://app.test:1/cb": true, "http://app.test:2/cb": false,
+		"http://127.0.0.2:1/cb?a=b": true, "http://127.0.0.2:2/cb?a=b": true, "http://127.0.0.2:2/cb?a=c": false, "http://127.0.0.2:2/cb": false,
+	} {
+		place, answer := authorize(t, p, request("redirect_uri", uri))
+		want, query, _ := strings.Cut(uri, "?")
+		if works != (place == want && answer.Get("code") != "") || works && query != "" && answer.Get("a") != "b" {
+			t.Errorf("%s: it leads to %q with %v", uri, place, answer)
+		}
+	}
+	if _, answer := authorize(t, p, request("client_id", "machine")); answer.Get("error") != "unauthorized_client" {
+		t.Errorf("a client without the grant: %v", answer)
+	}
+	if _, doc := post(t, p, "/token", url.Values{"grant_type": {"client_credentials"}, "client_id": {"machine"}, "resource": {resource}}); doc["error"] != "unauthorized_client" {
+		t.Errorf("a public client with the grant: %v", doc["error"])
+	}
+}
+
 func TestExchangeRefusals(t *testing.T) {
 	p := served(t, authtest.Options{})
 	secret := secretOf(t, p, "service")
@@ -273,6 +302,12 @@ func TestExchangeRefusals(t *testing.T) {
 		if status != want || doc["error"] != test.want || doc["access_token"] != nil {
 			t.Errorf("%s: %d %v, want %s", name, status, doc["error"], test.want)
 		}
+	}
+
+	// A verifier must be long enough to be one, whatever its challenge is.
+	short := "short"
+	if _, doc := post(t, p, "/token", exchange(code(t, p, "code_challenge", challenge(short)), "code_verifier", short)); doc["error"] != "invalid_grant" {
+		t.Errorf("a short verifier: %v", doc["error"])
 	}
 
 	late := code(t, p)

@@ -37,7 +37,8 @@ type Options struct {
 	// Alg signs the access tokens: RS256 when empty, or ES256.
 	Alg string
 	// Now is the clock. Nil means one that stands at the time of New and moves
-	// by Advance alone.
+	// by Advance alone; a server that looks at its own clock then sees good
+	// tokens expire one Lifetime after New.
 	Now func() time.Time
 	// Principals are the people who can log in: alice, who may all, and bob,
 	// who may read, when nil.

@@ -4,12 +4,17 @@ package authtest_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"net/http"
+	"maps"
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/go-jose/go-jose/v4"
 
 	"github.com/mcprove/mcprove/authtest"
 )
@@ -128,7 +133,7 @@ func TestClientIDMetadataDocuments(t *testing.T) {
 		t.Errorf("fetched %v", asked)
 	}
 	for name, bad := range map[string]any{
-		"none": nil, "no JSON": "<html>", "too long": `{"x":"` + strings.Repeat("x", 70<<10) + `"}`,
+		"none": nil, "no JSON": "<html>", "too long": with("x", strings.Repeat("x", 70<<10)),
 		"other id": with("client_id", id+"2"), "no name": with("client_name", ""), "a secret": with("client_secret", "x"),
 		"secret method": with("token_endpoint_auth_method", "client_secret_post"), "no redirect": with("redirect_uris", []string{}),
 		"other redirect": with("redirect_uris", []string{"http://127.0.0.1/other"}),
@@ -151,24 +156,80 @@ func TestClientIDMetadataDocuments(t *testing.T) {
 	}
 }
 
-// One client registered a key and has nobody else's.
-func TestRegisteredKey(t *testing.T) {
+// A client that registered its own key proves by it who it is, and only so.
+func TestAssertions(t *testing.T) {
 	p := served(t, authtest.Options{})
-	var keys string
-	for _, c := range p.Clients() {
-		if c.ID == "service" {
-			keys = string(c.Keys)
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(key any) string {
+		raw, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key, KeyID: "mine"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	const body = `{"grant_types":["client_credentials"],"token_endpoint_auth_method":"private_key_jwt","jwks":`
+	for name, keys := range map[string]string{"private": set(private), "symmetric": set([]byte("0123456789abcdef0123456789abcdef"))} {
+		if status, doc := register(t, p, body+keys+`}`); status != 400 || doc["error"] != "invalid_client_metadata" {
+			t.Errorf("a %s key: %d %v", name, status, doc["error"])
 		}
 	}
-	status, doc := register(t, p, `{"grant_types":["client_credentials"],"token_endpoint_auth_method":"private_key_jwt","jwks":`+keys+`}`)
-	if status != 201 || doc["client_secret"] != nil {
+	status, doc := register(t, p, body+set(private.Public())+`}`)
+	id, _ := doc["client_id"].(string)
+	if status != 201 || id == "" || doc["client_secret"] != nil {
 		t.Fatalf("status %d, error %v", status, doc["error"])
 	}
-	// The assertion is about service, whoever has its key.
-	id, _ := doc["client_id"].(string)
-	status, doc = post(t, p, "/token", url.Values{"grant_type": {"client_credentials"}, "resource": {resource}, "client_id": {id},
-		"client_assertion": {p.ClientAssertion()}, "client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"}})
-	if status != http.StatusUnauthorized || doc["error"] != "invalid_client" {
-		t.Errorf("an assertion about another client: %d %v", status, doc["error"])
+	_, doc = register(t, p, `{"grant_types":["client_credentials"],"jwks":`+set(private.Public())+`}`)
+	other, _ := doc["client_id"].(string) // has the key, and registered for a secret
+
+	now := p.Now().Unix()
+	for name, test := range map[string]struct {
+		claims authtest.Claims
+		id     string
+		works  bool
+	}{
+		"right":          {nil, "", true},
+		"with its id":    {nil, id, true},
+		"token endpoint": {authtest.Claims{"aud": p.Issuer() + "/token"}, "", true},
+		"two audiences":  {authtest.Claims{"aud": []string{"x", p.Issuer()}}, "", true},
+		"another id":     {nil, "service", false},
+		"other audience": {authtest.Claims{"aud": "https://other.test"}, "", false},
+		"no audience":    {authtest.Claims{"aud": nil}, "", false},
+		"odd audience":   {authtest.Claims{"aud": 1}, "", false},
+		"other issuer":   {authtest.Claims{"iss": "other"}, "", false},
+		"other subject":  {authtest.Claims{"iss": "service", "sub": "service"}, "", false},
+		"other method":   {authtest.Claims{"iss": other, "sub": other}, "", false},
+		"expired":        {authtest.Claims{"exp": now}, "", false},
+		"no id":          {authtest.Claims{"jti": ""}, "", false},
+	} {
+		claims := authtest.Claims{"iss": id, "sub": id, "aud": p.Issuer(), "exp": now + 60, "jti": name}
+		maps.Copy(claims, test.claims)
+		signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: private, KeyID: "mine"}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload, err := json.Marshal(claims)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed, err := signer.Sign(payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := signed.CompactSerialize()
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := url.Values{"grant_type": {"client_credentials"}, "resource": {resource}, "client_assertion": {text},
+			"client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"}}
+		if test.id != "" {
+			v.Set("client_id", test.id)
+		}
+		status, doc := post(t, p, "/token", v)
+		if works := status == 200 && doc["access_token"] != nil; works != test.works || !works && doc["error"] != "invalid_client" {
+			t.Errorf("%s: %d %v", name, status, doc["error"])
+		}
 	}
 }

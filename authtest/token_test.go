@@ -233,6 +233,9 @@ func TestRotation(t *testing.T) {
 	if _, err := one.verify(after); err != nil {
 		t.Errorf("the current token is refused: %v", err)
 	}
+	p.Rotate()
+	p.RetireOldKeys() // two generations are gone, and the newer of them is the stale one
+	both, one = one, newVerifier(t, p)
 	for _, w := range p.Wrongs() {
 		token := w.Token(p.Claims("alice", resource, "mcp:read"))
 		if _, err := one.verify(token); err == nil {
