@@ -314,8 +314,10 @@ func (r *Reply) Took() time.Duration { return r.exchange.Duration() }
 func (r *Reply) Notifications(method string) []*wire.Frame {
 	var out []*wire.Frame
 	for _, f := range r.exchange.Frames {
-		m := f.Message()
-		if f.Dir == wire.ToClient && m.Kind == wire.Notification && (method == "" || m.Method == method) {
+		if f.Dir != wire.ToClient {
+			continue // nobody needs to read what was sent
+		}
+		if m := f.Message(); m.Kind == wire.Notification && (method == "" || m.Method == method) {
 			out = append(out, f)
 		}
 	}

@@ -98,12 +98,11 @@ func (l *link) onceAs(ctx context.Context, r *Request, full json.RawMessage, x *
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Method, err)
 	}
-	id := l.newID()
+	id, key := l.newID()
 	header := replaceHeader(append(l.header(r.Method, full), own...), r.Header)
 	c := newCall(r.Method, x)
 	c.notify = r.OnNotification
 	c.patient = r.Patient
-	key, _ := wire.KeyOf(id)
 	c.keys = []wire.IDKey{key}
 	if r.ProgressToken != nil {
 		c.token, _ = wire.KeyOf(r.ProgressToken)
@@ -184,16 +183,15 @@ func (l *link) sendFailed(c *call, err error) error {
 // lostPatience is how long the reason of a broken pipe is waited for.
 const lostPatience = 2 * time.Second
 
-func (l *link) newID() json.RawMessage {
+func (l *link) newID() (id json.RawMessage, key wire.IDKey) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for {
 		l.nextID++
-		id := json.RawMessage(strconv.FormatInt(l.nextID, 10))
-		key, _ := wire.KeyOf(id)
+		key := wire.KeyOfNumber(l.nextID)
 		// A raw text may have used the number.
 		if _, used := l.past[key]; !used && len(l.calls[key]) == 0 {
-			return id
+			return strconv.AppendInt(nil, l.nextID, 10), key
 		}
 	}
 }

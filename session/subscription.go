@@ -45,8 +45,7 @@ func (s *Session) Subscribe(ctx context.Context, filter json.RawMessage) (*Subsc
 	if err != nil {
 		return nil, err
 	}
-	id := l.newID()
-	key, _ := wire.KeyOf(id)
+	id, key := l.newID()
 	c := newCall(spec.MethodListen, &wire.Exchange{Method: spec.MethodListen, ID: id})
 	c.keys = []wire.IDKey{key}
 	u := &Subscription{link: l, call: c, more: make(chan struct{}, 1), acked: make(chan struct{})}

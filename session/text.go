@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/mcprove/mcprove/internal/jsonx"
 	"github.com/mcprove/mcprove/spec"
@@ -180,6 +181,24 @@ func (l *link) meta() ([]byte, error) {
 	return text, nil
 }
 
+// mirrors says which headers of the protocol the requests of a revision have.
+type mirrors struct{ version, method bool }
+
+// mostMirrored is how many there are with the name of a tool and a session.
+const mostMirrored = 4
+
+var allMirrors = sync.OnceValue(func() map[spec.Revision]mirrors {
+	all := map[spec.Revision]mirrors{}
+	for _, r := range spec.All() {
+		_, version := spec.HeaderAt(spec.HeaderProtocolVersion, r)
+		_, method := spec.HeaderAt(spec.HeaderMethod, r)
+		all[r] = mirrors{version, method}
+	}
+	return all
+})
+
+func mirrored(r spec.Revision) mirrors { return allMirrors()[r] }
+
 // header is the HTTP header of a message, nil for other transports. An empty
 // method is an answer of ours.
 func (l *link) header(method string, params json.RawMessage) []wire.HeaderField {
@@ -189,15 +208,16 @@ func (l *link) header(method string, params json.RawMessage) []wire.HeaderField 
 	l.mu.Lock()
 	revision, sessionID := l.revision, l.sessionID
 	l.mu.Unlock()
-	var h []wire.HeaderField
+	h := make([]wire.HeaderField, 0, mostMirrored)
 	add := func(name, value string) { h = append(h, wire.HeaderField{Name: name, Value: value}) }
-	if _, ok := spec.HeaderAt(spec.HeaderProtocolVersion, revision); ok && method != spec.MethodInitialize {
+	mirrors := mirrored(revision)
+	if mirrors.version && method != spec.MethodInitialize {
 		add(spec.HeaderProtocolVersion, revision.String())
 	}
 	if sessionID != "" {
 		add(spec.HeaderSessionID, sessionID)
 	}
-	if _, ok := spec.HeaderAt(spec.HeaderMethod, revision); ok && method != "" {
+	if mirrors.method && method != "" {
 		add(spec.HeaderMethod, spec.EncodeHeaderValue(method))
 		if m, ok := spec.MethodAt(method, revision); ok && m.NameFrom != "" {
 			if name, ok := jsonx.Text(skimmed(params, m.NameFrom)); ok {

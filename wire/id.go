@@ -30,6 +30,9 @@ func KeyOf(raw []byte) (key IDKey, ok bool) {
 	return IDKey("x" + string(raw)), false
 }
 
+// KeyOfNumber is the key of a whole number as an id.
+func KeyOfNumber(n int64) IDKey { return IDKey("n" + strconv.FormatInt(n, 10)) }
+
 // maxPlainDigits bounds how many zeros normalNumber writes out for an
 // exponent, so 1e999999999 costs nothing.
 const maxPlainDigits = 400
