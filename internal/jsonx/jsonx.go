@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -106,8 +107,24 @@ func syntaxError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &SyntaxError{Err: errors.New("unexpected end of JSON")}
 	}
-	return err
+	return steady(err)
 }
+
+// steady is an error that every run words alike: the library says by chance "cannot"
+// or "unable to", so that nobody compares its words.
+func steady(err error) error {
+	if err == nil || !strings.Contains(err.Error(), varying) {
+		return err
+	}
+	return &steadyError{err}
+}
+
+const varying = "unable to "
+
+type steadyError struct{ err error }
+
+func (e *steadyError) Error() string { return strings.ReplaceAll(e.err.Error(), varying, "cannot ") }
+func (e *steadyError) Unwrap() error { return e.err }
 
 // Mode chooses what reading tolerates.
 type Mode uint8
@@ -274,7 +291,8 @@ func UnmarshalKnown(raw []byte, v any) error {
 
 // Marshal returns v as compact JSON with map keys sorted.
 func Marshal(v any) ([]byte, error) {
-	return json.Marshal(v, json.Deterministic(true))
+	b, err := json.Marshal(v, json.Deterministic(true))
+	return b, steady(err)
 }
 
 // maxIndent is the deepest level that Indent puts on lines of its own. Beyond
