@@ -23,9 +23,10 @@ func (a *app) clean(s string) string { return text.LogLine(a.redactor.String(s))
 // printChunk is how much of a long text is escaped at a time.
 const printChunk = 64 << 10
 
-// printText prints foreign text, with its line breaks, ending with one.
+// printText prints foreign text, with its line breaks, ending with one. CR LF is a
+// line break; a CR alone is escaped as any control character.
 func (a *app) printText(s string) error {
-	s = strings.TrimSuffix(a.redactor.String(s), "\n")
+	s = strings.TrimSuffix(strings.ReplaceAll(a.redactor.String(s), "\r\n", "\n"), "\n")
 	for len(s) > printChunk {
 		n := strings.LastIndexByte(s[:printChunk], '\n') + 1
 		if n == 0 {
