@@ -38,7 +38,8 @@ type shared struct {
 
 	faulty atomic.Bool // there are faults to tell
 
-	lost chan struct{} // closed when a connection over stdio has ended
+	lost    chan struct{} // closed when a connection over stdio has ended
+	streams streams
 
 	mu        sync.Mutex
 	faults    []string // found in goroutines, told by the test's own

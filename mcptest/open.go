@@ -152,6 +152,7 @@ func (s *shared) tap() transport.Tap {
 	var once sync.Once
 	return func(e transport.TapEvent) {
 		record(e)
+		s.streams.see(e)
 		if e.Kind == transport.EventLost {
 			once.Do(func() { close(s.lost) })
 		}
@@ -183,21 +184,24 @@ func (c *Client) end() {
 	c.tape.show(c.t, c.told, stderrOf(c.session))
 }
 
-// drainWait bounds the wait for what a stdio server still has to say when its input
-// has ended.
+// drainWait bounds the wait for what a server still has to say when the test has
+// ended.
 const drainWait = 300 * time.Millisecond
 
-// drain ends the input of a stdio server and hears it out, so that what it says last
-// is judged too.
+// drain hears a server out, so that what it says last is judged too: over stdio its
+// input is ended, over HTTP the responses that are under way are read to their end.
 func (c *Client) drain() {
-	in, ok := c.session.Conn().(transport.InputCloser)
-	if !ok || c.agreed.Transport != transport.Stdio || in.CloseInput() != nil {
-		return
+	over := c.streams.ended()
+	if in, ok := c.session.Conn().(transport.InputCloser); ok && c.agreed.Transport == transport.Stdio {
+		if in.CloseInput() != nil {
+			return
+		}
+		over = c.lost
 	}
 	t := time.NewTimer(drainWait)
 	defer t.Stop()
 	select {
-	case <-c.lost:
+	case <-over:
 	case <-t.C:
 	}
 }

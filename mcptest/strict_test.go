@@ -274,3 +274,29 @@ func TestProgressOfNobodysToken(t *testing.T) {
 		t.Errorf("the test said %q", got)
 	}
 }
+
+// What answers under the id in another type, or twice in one event stream, is no
+// answer of a right server, whatever it says.
+func TestAnswersUnderOddIDs(t *testing.T) {
+	events := func(h http.Header) { h.Set("Content-Type", "text/event-stream") }
+	plain := func(h http.Header) { h.Set("Content-Type", "application/json") }
+	const ok = `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"ok"}]}}`
+	for name, x := range map[string]struct {
+		header func(http.Header)
+		body   string
+		want   string // empty for a right server
+	}{
+		"right":                  {plain, ok, ""},
+		"right, in a stream":     {events, "data: " + ok + "\n\n", ""},
+		"a string for a number":  {plain, strings.Replace(ok, "ID", `"ID"`, 1), "in another type"},
+		"twice in one stream":    {events, strings.Repeat("data: "+ok+"\n\n", 2), "a second response"},
+		"another id in a stream": {events, "data: " + ok + "\n\ndata: " + strings.Replace(ok, "ID", "4711", 1) + "\n\n", "never used"},
+	} {
+		w := watch(t, func(t testing.TB) {
+			mcptest.Open(t, answering(x.header, x.body), mcptest.Revision("2025-06-18"), mcptest.Timeout(time.Second)).CallTool("any", nil).HasText("ok")
+		})
+		if got := strings.Join(w.said, "\n"); (x.want == "") != (got == "") || !strings.Contains(got, x.want) {
+			t.Errorf("%s: the test said %q", name, got)
+		}
+	}
+}
